@@ -197,6 +197,8 @@ type (
 	Gateway = gateway.Gateway
 	// A GatewayConfig says what a Gateway is made of.
 	GatewayConfig = gateway.Config
+	// A GatewayCluster decides checks that name it: a cluster of another region, beside the one that a Gateway asks otherwise.
+	GatewayCluster = gateway.Cluster
 	// A Document configures a Gateway.
 	Document = config.Document
 )

@@ -88,7 +88,7 @@ func TestGatewayExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if problems := gateway.Problems(doc, known); len(problems) > 0 {
+		if problems := gateway.Problems(doc, "", known); len(problems) > 0 {
 			t.Errorf("%s with %s: %v", name, limits, problems)
 		}
 		for _, r := range known.Rules() {

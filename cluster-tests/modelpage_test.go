@@ -68,7 +68,7 @@ func TestPageOfModels(t *testing.T) {
 		for _, warning := range doc.Warnings() {
 			t.Errorf("%v in\n%s", warning, texts[2])
 		}
-		if problems := gateway.Problems(doc, limits); len(problems) > 0 {
+		if problems := gateway.Problems(doc, "", limits); len(problems) > 0 {
 			t.Errorf("%v in\n%s\n%s", problems, texts[1], texts[2])
 		}
 		for _, r := range doc.Routes {

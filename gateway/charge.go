@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
 // feedback is how much a handler learns about a request after it has passed, and so what it can give back.
@@ -21,7 +20,14 @@ const (
 type charge struct {
 	gateway *Gateway
 	route   *routeRules
-	taken   []limit.Taken
+	taken   []taken
+}
+
+// taken is what a check took, and the cluster that it asked.
+type taken struct {
+	limit.Taken
+
+	of *cluster
 }
 
 // gone reports whether the client has left, or its deadline has passed. Such a client pays for whatever became of its request: otherwise
@@ -32,7 +38,7 @@ func gone(ctx context.Context) bool { return ctx.Err() != nil || deadlinePassed(
 func (c *charge) answered(ctx context.Context, status int) {
 	if len(c.taken) > 0 && !gone(ctx) && c.route.charging.free(status) {
 		c.route.charging.answered.Inc()
-		giveBack(ctx, c.gateway.rules.Load().guard, c.taken) // of the rules in force: the guard that made the checks may be closed
+		c.gateway.giveBack(ctx, c.taken)
 	}
 	c.taken = nil
 }
@@ -41,14 +47,16 @@ func (c *charge) answered(ctx context.Context, status int) {
 func (c *charge) unsent(ctx context.Context) {
 	if len(c.taken) > 0 && !gone(ctx) {
 		c.route.charging.unsent.Inc()
-		giveBack(ctx, c.gateway.rules.Load().guard, c.taken) // of the rules in force: the guard that made the checks may be closed
+		c.gateway.giveBack(ctx, c.taken)
 	}
 	c.taken = nil
 }
 
-// giveBack returns what checks took, in the background: the answer does not wait for it.
-func giveBack(ctx context.Context, guard *fallback.Guard, taken []limit.Taken) {
-	for _, t := range taken {
-		guard.Return(context.WithoutCancel(ctx), t.Key, t.Receipts)
+// giveBack returns what checks took, in the background: the answer does not wait for it. It does so by the rules in force: the guards that
+// made the checks may be closed.
+func (g *Gateway) giveBack(ctx context.Context, all []taken) {
+	guards := g.rules.Load().guards
+	for _, t := range all {
+		guards[t.of.at].Return(context.WithoutCancel(ctx), t.Key, t.Receipts)
 	}
 }

@@ -39,10 +39,20 @@ type unit struct {
 	denial   answer.Kind   // how clients are told that nothing is left of it
 }
 
-// limits are those of one check, with the series that count their outcomes.
+// limits are those of one check, with their names as people see them and the series that count their outcomes.
 type limits struct {
-	refs   []limit.Ref
-	series []*limitSeries
+	cluster *cluster
+	refs    []limit.Ref
+	shown   []string
+	series  []*limitSeries
+}
+
+// holding are the names of those that hold, as people see them.
+func (l *limits) holding(h *limit.Hold) (names []string) {
+	for i := range h.Limits {
+		names = append(names, config.ShownLimit(l.cluster.name, h.Limits[i].Limit))
+	}
+	return names
 }
 
 // A choiceCase is a compiled case of a choice.

@@ -7,12 +7,9 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/config"
-	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
 	"github.com/jeton-dev/jeton/internal/bearer"
@@ -119,7 +116,7 @@ func (g *Gateway) open(r, old *rules) (err error) {
 	if r.upstreams, err = g.openUpstreams(d.Proxy, old); err != nil {
 		return err
 	}
-	if r.guard, r.guardMetrics, err = g.newGuard(d.Cluster, old); err != nil {
+	if err := g.openGuards(r, old); err != nil {
 		return err
 	}
 	var before *identity.Finder
@@ -159,26 +156,6 @@ func (g *Gateway) openUpstreams(p *config.Proxy, old *rules) (map[string]*upstre
 		all[name] = u
 	}
 	return all, nil
-}
-
-// newGuard makes the guard between the gateway and the checker, with its metrics. It keeps local buckets, so a document that
-// configures it alike keeps it.
-func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prometheus.Registry, error) {
-	if old != nil {
-		if b := old.document.Cluster; b.Sharers() == c.Sharers() && b.Budget() == c.Budget() && b.Repeats() == c.Repeats() {
-			return old.guard, old.guardMetrics, nil
-		}
-	}
-	registry := prometheus.NewRegistry()
-	var before *fallback.Guard
-	if old != nil {
-		before = old.guard
-	}
-	guard, err := fallback.New(fallback.Config{
-		Before: before, Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Known: c.Repeats(),
-		Now: g.nanos, Registerer: registry, Logger: g.log,
-	})
-	return guard, registry, err
 }
 
 func (g *Gateway) compileRoutes(r *rules) (out []routeRules, err error) {
@@ -222,7 +199,11 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 	if c.keys, err = r.finder.Compile(from.Templates(r.document.Identity)); err != nil {
 		return c, err
 	}
-	limitsOf := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
+	asked := g.cluster(from.Cluster)
+	if asked == nil {
+		return c, g.noCluster(from.Cluster)
+	}
+	limitsOf := func(names []string) limits { return g.limitsOf(asked, of.Name, names, from.Shadow) }
 	c.limits, c.cost, c.policy = limitsOf(from.Limits), from.Cost, from.OnUnavailable
 	c.wait = time.Duration(from.Wait)
 	if c.counts, err = compileUnit(of.LLM, from.Unit()); err != nil {
@@ -263,11 +244,12 @@ func compileUnit(l *config.LLM, name string) (u unit, err error) {
 	return u, err
 }
 
-func (g *Gateway) limitsOf(route string, names []string, shadow bool) limits {
-	var l limits
+func (g *Gateway) limitsOf(asked *cluster, route string, names []string, shadow bool) limits {
+	l := limits{cluster: asked}
 	for _, name := range names {
-		l.refs = append(l.refs, limit.Named(name))
-		l.series = append(l.series, g.metrics.limit(route, name, shadow))
+		shown := config.ShownLimit(asked.name, name)
+		l.refs, l.shown = append(l.refs, limit.Named(name)), append(l.shown, shown)
+		l.series = append(l.series, g.metrics.limit(route, shown, shadow))
 	}
 	return l
 }

@@ -61,12 +61,11 @@ import (
 type Config struct {
 	// Document says what it does. Required.
 	Document *config.Document
-	// Checker decides: a client of the cluster, or an embedded node. Required. Only if it is a [limit.Returner] too can a request
-	// give back what it took.
+	// Checker and Limits are the cluster that checks ask which name none: see [Cluster]. Required without Clusters.
 	Checker limit.Checker
-	// Limits returns those in force, nil while they are not known. Headers tell clients their refill, and they say what happens
-	// when the cluster does not decide. Required.
-	Limits func() *limit.Document
+	Limits  func() *limit.Document
+	// Clusters are further ones, which checks ask that name them: those of the document.
+	Clusters map[string]Cluster
 	// Logger gets decisions, as the document says, and problems; nil discards them.
 	Logger *slog.Logger
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -80,17 +79,16 @@ type Config struct {
 
 // A Gateway decides which requests pass. It is safe for concurrent use.
 type Gateway struct {
-	checker limit.Checker
-	limits  func() *limit.Document
-	log     *slog.Logger
-	metrics *metrics
-	tracer  trace.Tracer // nil for none
-	now     func() time.Time
-	nanos   func() int64 // of the guard: see Config.Now
-	memory  *denial.Memory
-	repeats *denial.Memory  // the newest denials that were repeated, in a ring of their own: one client would push all others out of that one
-	meter   *metering.Meter // of exchanges with language models
-	talks   *denial.Memory  // the newest of these, in a ring of their own as well
+	clusters []*cluster // none of which ever changes
+	log      *slog.Logger
+	metrics  *metrics
+	tracer   trace.Tracer // nil for none
+	now      func() time.Time
+	nanos    func() int64 // of the guards: see Config.Now
+	memory   *denial.Memory
+	repeats  *denial.Memory  // the newest denials that were repeated, in a ring of their own: one client would push all others out of that one
+	meter    *metering.Meter // of exchanges with language models
+	talks    *denial.Memory  // the newest of these, in a ring of their own as well
 
 	registerer prometheus.Registerer // nil for none
 
@@ -106,11 +104,15 @@ type Gateway struct {
 
 // New makes a Gateway, which is to be closed. The error says what is missing in cfg or wrong in its document.
 func New(cfg Config) (*Gateway, error) {
-	if cfg.Document == nil || cfg.Checker == nil || cfg.Limits == nil {
-		return nil, errors.New("gateway: Config needs a Document, a Checker and Limits")
+	if cfg.Document == nil {
+		return nil, errors.New("gateway: Config needs a Document")
+	}
+	clusters, err := cfg.clusters()
+	if err != nil {
+		return nil, err
 	}
 	g := &Gateway{
-		checker: cfg.Checker, limits: cfg.Limits, log: cfg.Logger, now: cfg.Now, metrics: newMetrics(),
+		clusters: clusters, log: cfg.Logger, now: cfg.Now, metrics: newMetrics(),
 		registerer: cfg.Registerer, inFlight: newInFlight(),
 	}
 	if g.log == nil {
@@ -129,9 +131,8 @@ func New(cfg Config) (*Gateway, error) {
 	g.repeats = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.talks = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.shadows.init(g.log, g.metrics.dropped)
-	var err error
 	if g.meter, err = metering.New(metering.Config{
-		Checker: cfg.Checker, Memory: g.talks, Logger: g.log, Registerer: cfg.Registerer, Tracer: g.tracer, Now: g.now,
+		Memory: g.talks, Logger: g.log, Registerer: cfg.Registerer, Tracer: g.tracer, Now: g.now,
 	}); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
@@ -178,7 +179,11 @@ func (g *Gateway) Close() {
 }
 
 // NoteLimits remembers the limits in force, for when one of them is removed. Requests do so too; it is for a gateway without any.
-func (g *Gateway) NoteLimits() { g.rules.Load().guard.Note() }
+func (g *Gateway) NoteLimits() {
+	for _, guard := range g.rules.Load().guards {
+		guard.Note()
+	}
+}
 
 // KeySets are those of the document in force that are read from URLs.
 func (g *Gateway) KeySets() []identity.KeySet { return g.rules.Load().finder.KeySets() }
@@ -212,7 +217,7 @@ func (g *Gateway) refusal(id string) (*denial.Record, error) {
 	return g.repeats.Recall(id)
 }
 
-// inForce collects the metrics of the guard and of the upstreams in force; another document may make others.
+// inForce collects the metrics of the guards and of the upstreams in force; another document may make others.
 type inForce struct{ *Gateway }
 
 // Describe implements prometheus.Collector. What there is to collect changes, so it describes nothing.
@@ -221,7 +226,9 @@ func (inForce) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (f inForce) Collect(to chan<- prometheus.Metric) {
 	rules := f.rules.Load()
-	rules.guardMetrics.Collect(to)
+	for _, guard := range rules.guards {
+		guard.metrics.Collect(to)
+	}
 	for _, u := range rules.upstreams {
 		u.collect(to)
 	}

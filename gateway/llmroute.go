@@ -198,10 +198,10 @@ func saturated(a, b int64) int64 {
 }
 
 // take notes what a check has taken, and how much output it has granted. A check that no node has decided holds nothing.
-func (l *llmVisit) take(c *check, r *limit.Request, d *limit.Decision, shownKey string) {
+func (l *llmVisit) take(c *check, of *limits, r *limit.Request, d *limit.Decision, shownKey string) {
 	if c.counts.permits {
 		for _, receipt := range d.Receipts {
-			l.exchange.AddPermit(r.Key, receipt)
+			l.exchange.AddPermit(of.cluster.holds, r.Key, receipt)
 		}
 		return
 	}
@@ -210,7 +210,7 @@ func (l *llmVisit) take(c *check, r *limit.Request, d *limit.Decision, shownKey 
 	}
 	rates := l.rates(c)
 	l.exchange.AddHold(metering.Holding{
-		Hold: *d.Hold, Counts: c.counts.name, ShownKey: shownKey, Rates: rates, Prices: c.counts.prices, Asked: r.Cost, For: l.hold,
+		Hold: *d.Hold, At: of.cluster.holds, Counts: c.counts.name, ShownKey: shownKey, ShownLimits: of.holding(d.Hold), Rates: rates, Prices: c.counts.prices, Asked: r.Cost, For: l.hold,
 	})
 	if d.Hold.Granted < r.Cost {
 		l.lowered = max(l.request.OutputWithin(d.Hold.Granted, rates.Dearest(), l.output), l.leastOutput)

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -38,13 +37,13 @@ func shownKey(k identity.Key) string {
 
 // An undecided is what the cluster has not decided: checks of these limits, the key of the first one, and why.
 type undecided struct {
-	limits []limit.Ref
+	limits []string // as people see them
 	key    identity.Key
 	err    error // nil: it has decided
 }
 
 // add adds a check.
-func (u *undecided) add(limits []limit.Ref, key identity.Key, err error) {
+func (u *undecided) add(limits []string, key identity.Key, err error) {
 	u.limits = append(u.limits, limits...)
 	if u.err == nil {
 		u.key, u.err = key, err
@@ -56,25 +55,18 @@ func (u undecided) why() string {
 	if u.err == nil {
 		return ""
 	}
-	names := make([]string, len(u.limits))
-	for i, ref := range u.limits {
-		names[i] = ref.Name
-		if ref.Inline != nil {
-			names[i] = ref.Inline.Name
-		}
-	}
 	what := "limit "
-	if len(names) > 1 {
+	if len(u.limits) > 1 {
 		what = "limits "
 	}
 	said := u.err.Error()
 	if errors.Is(u.err, context.DeadlineExceeded) {
-		said = "no answer within cluster.decide_within: " + said
+		said = "no answer within decide_within: " + said
 	}
 	if u.key.Secret && u.key.Text != "" {
 		said = strings.ReplaceAll(said, u.key.Text, shownKey(u.key))
 	}
-	return clip(what+strings.Join(names, ", ")+": "+said, maxWhy)
+	return clip(what+strings.Join(u.limits, ", ")+": "+said, maxWhy)
 }
 
 // stdLog adapts a logger for parts of the standard library that take one of their own.

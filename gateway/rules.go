@@ -8,7 +8,6 @@ import (
 
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/config"
-	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
 	"github.com/jeton-dev/jeton/internal/bearer"
@@ -29,8 +28,7 @@ type rules struct {
 	maxInFlightPerClient int
 	table                *route.Table
 	finder               *identity.Finder
-	guard                *fallback.Guard
-	guardMetrics         *prometheus.Registry // its own: another document may make another guard
+	guards               []*guarded // of the clusters of the gateway, in their order
 	routes               []routeRules
 	other                *routeSeries // requests without a route
 	failures             *failureSeries
@@ -104,8 +102,10 @@ func (r *rules) retire(next *rules) {
 	if r.finder != nil {
 		r.finder.Close()
 	}
-	if r.guard != nil && (next == nil || next.guard != r.guard) {
-		r.guard.Close()
+	for i, guard := range r.guards {
+		if next == nil || next.guards[i] != guard {
+			guard.Close()
+		}
 	}
 	for name, u := range r.upstreams {
 		if next == nil || next.upstreams[name] != u {

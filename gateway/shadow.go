@@ -56,7 +56,7 @@ func (s *shadows) start(f func()) bool {
 
 // run asks the cluster, counts, and logs what would have been denied.
 func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
-	d := r.guard.Check(ctx, w.request(), limit.Allow)
+	d := r.guards[w.limits.cluster.at].Check(ctx, w.request(), limit.Allow)
 	if !d.Source.OfCluster() {
 		return
 	}
@@ -64,10 +64,10 @@ func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
 	if d.Allowed || !d.Since.IsZero() || !sampled(r.document.Log.DeniedShare()) {
 		return
 	}
-	for _, o := range d.Limits {
+	for i, o := range d.Limits {
 		if !o.Allowed {
 			s.log.LogAttrs(ctx, slog.LevelInfo, "a shadow limit would have denied", slog.String("route", route),
-				slog.String("key", shownKey(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter), repeatedAttr(d.Repeated))
+				slog.String("key", shownKey(w.key)), slog.String("limit", w.limits.shown[i]), slog.Duration("retry_after", o.RetryAfter), repeatedAttr(d.Repeated))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestUndecidedIsExplained(t *testing.T) {
 		"several limits": {"{limits: [strict, ten]}", limit.ErrUnavailable, "limits strict, ten: no decision available"},
 		"too late": {
 			"{limits: [strict]}", fmt.Errorf("jeton at a:7700: %w", context.DeadlineExceeded),
-			"limit strict: no answer within cluster.decide_within: jeton at a:7700: context deadline exceeded",
+			"limit strict: no answer within decide_within: jeton at a:7700: context deadline exceeded",
 		},
 		"a limit that nobody has": {"{limits: [twelve]}", nil, "limit twelve: "},
 		"a key that is secret": {

@@ -40,7 +40,8 @@ type visit struct {
 	unreadable string // why the target cannot be read; empty if it can
 	facts      identity.Facts
 	feedback   feedback  // that the handler will have
-	deadline   time.Time // of all checks together; set by the first one
+	deadline   time.Time // of the checks that ask a cluster one after another; set by the first one
+	of         *cluster  // which deadline is of
 
 	// The result.
 	route   *routeRules // nil for none
@@ -52,14 +53,14 @@ type visit struct {
 	since   time.Time // when the denial came that is known; zero for others
 	repeats int64     // how many times the denial before was repeated
 	failure error     // why the cluster did not decide
-	asked   []limit.Ref
+	asked   []string  // limits, as people see them
 	open    undecided // of checks that passed without a decision
 	node    string    // that decided
 	key     identity.Key
 	cost    int64
-	mayWait time.Duration // the last check asked for as much
-	taking  limit.Taking  // what the checks took, if it may have to be returned
-	begin   time.Time     // when the request may begin, by its checks that wait; zero for at once
+	mayWait time.Duration       // the last check asked for as much
+	taking  limit.Taking[taken] // what the checks took, if it may have to be returned
+	begin   time.Time           // when the request may begin, by its checks that wait; zero for at once
 	held    time.Duration
 	waits   bool // it is counted among the requests that may be held
 
@@ -67,7 +68,7 @@ type visit struct {
 	llm  *llmVisit     // what is read of a request to a language model; nil for other requests
 
 	quotaSpace [4]answer.Quota
-	takenSpace [2]limit.Taken
+	takenSpace [2]taken
 }
 
 // startVisit reuses a visit: allocating one for each request would be a measurable part of its cost. The caller puts it back
@@ -269,9 +270,7 @@ func (v *visit) askShadows(ctx context.Context) {
 // check makes the checks of the route until one refuses the request. Then it returns what the earlier ones took. The order is the
 // document's: a check behind the one that refuses takes nothing, so what all clients share stands best behind what each has alone.
 func (v *visit) check(ctx context.Context) {
-	defer v.taking.End(func(taken []limit.Taken) {
-		giveBack(ctx, v.gateway.rules.Load().guard, taken) // of the rules in force: a request may be held while others come into force
-	})
+	defer v.taking.End(func(all []taken) { v.gateway.giveBack(ctx, all) })
 	defer v.llm.releaseUnless(ctx, v.passes)
 	defer v.endWait()
 	checks := v.route.checks
@@ -318,10 +317,11 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 		request.Receipt = !last || request.Wait > 0 || v.returnable()
 	}
 	v.key, v.cost = w.key, request.Cost
-	if v.deadline.IsZero() {
-		v.deadline = v.rules.guard.Deadline()
+	guard := v.rules.guards[w.limits.cluster.at]
+	if v.of != w.limits.cluster {
+		v.of, v.deadline = w.limits.cluster, guard.Deadline()
 	}
-	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
+	verdict := guard.CheckBy(ctx, request, c.policy, v.deadline)
 	v.apply(ctx, &verdict, c, &request, w.limits)
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -67,24 +68,32 @@ func (v *visit) returnable() bool {
 	}
 }
 
+// take notes what a check of a cluster has taken, if it may have to be returned.
+func (v *visit) take(r *limit.Request, d *limit.Decision, of *cluster) {
+	if t, some := limit.TakenBy(r, d); some {
+		v.taking.Add(taken{t, of})
+	}
+}
+
 // apply adds the verdict of one check to the result.
 func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
-	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
+	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.shown, d.MayWait
 	v.since, v.repeats = d.Since, d.Repeated
-	doc := v.gateway.limits()
+	doc := l.cluster.Limits()
 	v.earlier = len(v.quotas)
-	for _, o := range d.Limits {
+	for i, o := range d.Limits {
 		q := answer.Quota{Outcome: o, Counts: c.counts.name}
 		if doc != nil && d.Source.OfCluster() { // a local bucket has only a part of the limit
 			q.Rule = doc.DecidedBy(&o, r.Key)
 		}
+		q.Name = l.shown[i]
 		v.quotas = append(v.quotas, q)
 	}
 	l.count(d.Decision)
 	switch {
 	case d.Source == fallback.ByAllow:
 		v.outcome = failOpen
-		v.open.add(l.refs, v.key, d.Err)
+		v.open.add(l.shown, v.key, d.Err)
 	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
 		v.cutOff(ctx)
 	case d.Source == fallback.ByDeny:
@@ -94,16 +103,16 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 		if c.counts.denial == answer.OverBudget {
 			what = "budget exceeded"
 		}
-		v.refuse(denied, exceeded(what, d.Decision))
+		v.refuse(denied, exceeded(what, l, d.Decision))
 		v.refusal.Kind, v.refusal.Quotas = c.counts.denial, v.quotas
 	default:
 		if v.outcome != failOpen {
 			v.outcome = admitted
 		}
 		if c.counts.ofModels {
-			v.llm.take(c, r, &d.Decision, shownKey(v.key))
+			v.llm.take(c, l, r, &d.Decision, shownKey(v.key))
 		} else {
-			v.taking.Add(r.Key, d.Receipts)
+			v.take(r, &d.Decision, l.cluster)
 		}
 		if begin := time.Now().Add(d.Wait); d.Wait > 0 && begin.After(v.begin) {
 			v.begin = begin
@@ -112,7 +121,11 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 }
 
 // exceeded describes a denial for people: what was exceeded, which limit denied, and when the request passes. What is left is in the headers.
-func exceeded(what string, d limit.Decision) string {
+func exceeded(what string, l *limits, d limit.Decision) string {
+	d.Limits = slices.Clone(d.Limits)
+	for i := range d.Limits {
+		d.Limits[i].Name = l.shown[i]
+	}
 	o := d.Denying()
 	switch {
 	case o == nil:

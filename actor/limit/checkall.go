@@ -46,41 +46,36 @@ type Taken struct {
 	Hold     *Hold // of a hold, which has no receipts: it is settled with nothing used
 }
 
-// A Taking is what the checks of one request have taken so far: all of them admit, or what was taken is given back. It ends with End,
-// which is deferred, so that a panic gives back too:
+// TakenBy is what a check of r has taken by d, if that may have to be given back.
+func TakenBy(r *Request, d *Decision) (t Taken, ok bool) {
+	t = Taken{Key: r.Key, Receipts: d.Receipts, Hold: d.Hold}
+	return t, len(t.Receipts) > 0 || t.Hold != nil
+}
+
+// A Taking is what the checks of one request have taken so far, such as a [Taken] of each: all of them admit, or what was taken is given back.
+// It ends with End, which is deferred, so that a panic gives back too:
 //
 //	defer taking.End(giveBack)
 //	for … {
 //		… // a check; return if it does not admit
-//		taking.Add(key, receipts)
+//		taking.Add(taken)
 //	}
 //	taking.Keep()
 //
 // The zero Taking has taken nothing.
-type Taking struct {
-	Taken []Taken
+type Taking[T any] struct {
+	Taken []T
 	kept  bool
 }
 
-// Add notes what a check has taken, if it has receipts.
-func (t *Taking) Add(key string, receipts []Receipt) {
-	if len(receipts) > 0 {
-		t.Taken = append(t.Taken, Taken{Key: key, Receipts: receipts})
-	}
-}
-
-// AddHold notes what a hold has taken; nil for other checks.
-func (t *Taking) AddHold(h *Hold) {
-	if h != nil {
-		t.Taken = append(t.Taken, Taken{Key: h.Key, Hold: h})
-	}
-}
+// Add notes what a check has taken.
+func (t *Taking[T]) Add(taken T) { t.Taken = append(t.Taken, taken) }
 
 // Keep says that all checks admit: nothing is given back.
-func (t *Taking) Keep() { t.kept = true }
+func (t *Taking[T]) Keep() { t.kept = true }
 
 // End gives back what was taken, unless it is kept. GiveBack is called at most once, and not for nothing.
-func (t *Taking) End(giveBack func([]Taken)) {
+func (t *Taking[T]) End(giveBack func([]T)) {
 	if t.kept || len(t.Taken) == 0 {
 		return
 	}

@@ -21,7 +21,7 @@ func TestTaking(t *testing.T) {
 		for stops := range n + 1 { // n: none
 			for _, panics := range []bool{false, true} {
 				var given [][]limit.Taken
-				var taking limit.Taking
+				var taking limit.Taking[limit.Taken]
 				giveBack := func(taken []limit.Taken) { given = append(given, taken) }
 				func() {
 					defer func() { _ = recover() }()
@@ -33,8 +33,10 @@ func TestTaking(t *testing.T) {
 						if i == stops {
 							return
 						}
-						taking.Add(fmt.Sprint(i), make([]limit.Receipt, i%2))
-						taking.AddHold(nil)
+						r, d := of(fmt.Sprint(i), 1, "x"), limit.Decision{Receipts: make([]limit.Receipt, i%2)}
+						if taken, some := limit.TakenBy(&r, &d); some {
+							taking.Add(taken)
+						}
 					}
 					taking.Keep()
 				}()
@@ -157,19 +159,12 @@ func TestPlanAllOfHolds(t *testing.T) {
 	}
 }
 
-// TestTakingHolds gives a hold back as it was taken.
-func TestTakingHolds(t *testing.T) {
-	var taking limit.Taking
-	h := &limit.Hold{Key: "k", Granted: 5}
-	taking.Add("k", nil)
-	taking.AddHold(h)
-	taking.End(func(taken []limit.Taken) {
-		if want := []limit.Taken{{Key: "k", Hold: h}}; !reflect.DeepEqual(taken, want) {
-			t.Errorf("given back %+v, want %+v", taken, want)
-		}
-	})
-	if len(taking.Taken) > 0 {
-		t.Error("it can be given back again")
+// TestTakenByHold takes a hold as it was taken.
+func TestTakenByHold(t *testing.T) {
+	r, h := of("k", 5, "x"), &limit.Hold{Key: "k", Granted: 5}
+	taken, some := limit.TakenBy(&r, &limit.Decision{Hold: h})
+	if want := (limit.Taken{Key: "k", Hold: h}); !some || !reflect.DeepEqual(taken, want) {
+		t.Errorf("taken %+v, %v, want %+v", taken, some, want)
 	}
 }
 

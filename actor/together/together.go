@@ -35,7 +35,7 @@ func CheckAll(ctx context.Context, to Limiter, rs []limit.Request, background fu
 	if err != nil {
 		return limit.AllDecision{}, err
 	}
-	var taking limit.Taking
+	var taking limit.Taking[limit.Taken]
 	defer taking.End(func(taken []limit.Taken) {
 		g := giver{to: to, background: background}
 		g.giveBack(ctx, taken)
@@ -50,8 +50,9 @@ func CheckAll(ctx context.Context, to Limiter, rs []limit.Request, background fu
 		if !d.Allowed {
 			return plan.Answer(decided), nil
 		}
-		taking.Add(r.Key, d.Receipts)
-		taking.AddHold(d.Hold)
+		if taken, some := limit.TakenBy(&r, &d); some {
+			taking.Add(taken)
+		}
 	}
 	taking.Keep()
 	return plan.Answer(decided), nil

@@ -22,8 +22,8 @@ func ofTogether() []Mutant {
 			Why:  "what an admitted request took stays taken; given back, each request is free and no key has a limit",
 			Edits: []Edit{{
 				File: "actor/limit/checkall.go",
-				Old:  "func (t *Taking) Keep() { t.kept = true }",
-				New:  "func (t *Taking) Keep() { t.kept = len(t.Taken) == 0 }",
+				Old:  "func (t *Taking[T]) Keep() { t.kept = true }",
+				New:  "func (t *Taking[T]) Keep() { t.kept = len(t.Taken) == 0 }",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/together", Run: "^TestAllOrNothingUnderFaults$", Flags: rapid(), Says: `has \d+ left: admitted \d+, lost \d+, so -?\d+ should be`},

@@ -76,7 +76,7 @@ func TestTheGatewayShowsAToken(t *testing.T) {
 		}
 	})
 	write(t, at("shown"), "a-token-that-is-not-theirs")
-	document := strings.Replace(aDocument(anUpstream(t).URL), fmt.Sprintf("servers: [%q]", cluster), fmt.Sprintf("servers: [%q], token_file: shown", n.GRPCAddr()), 1)
+	document := strings.Replace(aDocument(anUpstream(t).URL), fmt.Sprintf("servers: [%q]", aNode), fmt.Sprintf("servers: [%q], token_file: shown", n.GRPCAddr()), 1)
 	write(t, at("gateway.yaml"), document)
 	r := openAt(t, at("gateway.yaml"), Config{})
 	bucket := "http://" + r.AdminAddr() + "/v1/buckets/two/k"

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,28 +30,36 @@ const limitsPath = "/v1/limits"
 //	/v1/…                       the JSON API of a node
 type admin struct {
 	*Gateway
-	sights sights
-	pages  *http.ServeMux
-	api    http.Handler // which passes on to pages what does not begin with /v1/
+	pages *http.ServeMux
+	apis  map[string]api // by the name of their cluster
+}
+
+// An api is the JSON API of a cluster.
+type api struct {
+	*cluster
+	http.Handler // which passes on to the pages what does not begin with /v1/
 }
 
 // adminHandler makes the handler of the admin listener.
 func (e *Gateway) adminHandler() (http.Handler, error) {
-	a := &admin{Gateway: e, pages: http.NewServeMux()}
+	a := &admin{Gateway: e, pages: http.NewServeMux(), apis: map[string]api{}}
 	for pattern, h := range a.routes() {
 		a.pages.Handle(pattern, h)
 	}
-	api, err := web.NewAPI(web.APIConfig{
-		Limiter: operators{e.client}, Limits: e.limits, Other: a.pages, Registerer: e.metrics, Logger: e.cfg.Logger,
-	})
-	if err != nil {
-		return nil, err
+	for _, c := range e.clusters {
+		handler, err := web.NewAPI(web.APIConfig{
+			Limiter: operators{c.client, c.field()}, Limits: c.limits, Other: a.pages, Registerer: c.register(e.metrics, e.now.Load().doc), Logger: c.log(e.cfg.Logger),
+		})
+		if err != nil {
+			return nil, err
+		}
+		a.apis[c.name] = api{c, handler}
 	}
-	a.api = api
-	return web.NewGuard(a, web.GuardConfig{
+	guard, err := web.NewGuard(a, web.GuardConfig{
 		Door: access.GatewayHTTP, Beyond: !isLoopback(e.admin.listener.Addr()), Tokens: a.counts,
 		Where: "one of the tokens in admin.token_file", Registerer: e.metrics,
 	})
+	return named(guard), err
 }
 
 // routes are the handlers of the gateway's own pages, by their patterns.
@@ -69,22 +78,26 @@ func (a *admin) routes() map[string]http.Handler {
 }
 
 // operators ask the cluster through a gateway. Where the nodes do not take that from it, the error says what the gateway needs.
-type operators struct{ limit.Limiter }
+type operators struct {
+	limit.Limiter
+
+	field string // that describes the cluster
+}
 
 // Inspect implements [limit.Inspector].
 func (o operators) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
 	in, err := o.Limiter.Inspect(ctx, key, ref, plan)
-	return in, needsToken(err)
+	return in, o.needsToken(err)
 }
 
 // Reset implements [limit.Resetter].
 func (o operators) Reset(ctx context.Context, key string, ref limit.Ref) error {
-	return needsToken(o.Limiter.Reset(ctx, key, ref))
+	return o.needsToken(o.Limiter.Reset(ctx, key, ref))
 }
 
-func needsToken(err error) error {
+func (o operators) needsToken(err error) error {
 	if errors.Is(err, limit.ErrUnauthenticated) {
-		return fmt.Errorf("the nodes allow this only with a token: give the gateway one in cluster.token_file: %w", err)
+		return fmt.Errorf("the nodes allow this only with a token: give the gateway one in %s.token_file: %w", o.field, err)
 	}
 	return err
 }
@@ -109,11 +122,60 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.pages.ServeHTTP(w, r)
 	case path == limitsPath && r.Method == http.MethodPut:
 		web.WriteProblem(w, web.MethodNotAllowed("a gateway does not change limits: use jeton limits apply, or PUT /v1/limits at a node", http.MethodGet, http.MethodHead))
-	case path == limitsPath && a.limits() == nil:
-		web.WriteProblem(w, fmt.Errorf("%w: %w", limit.ErrUnavailable, a.Ready()))
+	case strings.HasPrefix(path, "/v1/"):
+		a.serveAPI(w, r)
 	default:
-		a.api.ServeHTTP(w, r)
+		a.pages.ServeHTTP(w, r)
 	}
+}
+
+// serveAPI answers a request to the JSON API of a cluster.
+func (a *admin) serveAPI(w http.ResponseWriter, r *http.Request) {
+	name, _ := r.Context().Value(clusterName{}).(string)
+	c, known := a.apis[name]
+	switch {
+	case !known:
+		web.WriteProblem(w, &web.Problem{
+			Name: "unknown-cluster", Title: "No cluster of this name", Status: http.StatusNotFound,
+			Detail: fmt.Sprintf("this gateway has no cluster%s: its clusters are at %s", cmp.Or(called(name), " without a name"), a.paths()),
+		})
+	case r.URL.Path == limitsPath && c.limits() == nil:
+		web.WriteProblem(w, fmt.Errorf("%w: no node has sent the limits of the cluster yet: asked %v", limit.ErrUnavailable, a.now.Load().reaches[c.at].servers))
+	default:
+		c.ServeHTTP(w, r)
+	}
+}
+
+// paths are where the APIs of the clusters are.
+func (a *admin) paths() string {
+	var all []string
+	for _, c := range a.clusters {
+		if c.name == "" {
+			all = append(all, "/v1/")
+			continue
+		}
+		all = append(all, clustersPath+c.name+"/v1/")
+	}
+	return strings.Join(all, ", ")
+}
+
+// clustersPath begins the paths of the JSON API of a cluster that has a name: what stands behind the name is as it is of the one without.
+const clustersPath = "/clusters/"
+
+// clusterName is, in the context of a request, the cluster that it is about.
+type clusterName struct{}
+
+// named takes the cluster out of the path of a request. What is left is judged, and answered, as of the cluster without a name.
+func named(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, clustersPath), "/")
+		if !ok || !strings.HasPrefix(r.URL.Path, clustersPath) || !strings.HasPrefix(rest, "v1/") || strings.HasPrefix(rest, "v1/denials/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), clusterName{}, name))
+		http.StripPrefix(clustersPath+name, next).ServeHTTP(w, r)
+	})
 }
 
 // denial answers GET /v1/denials/{id}.

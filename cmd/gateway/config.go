@@ -81,10 +81,8 @@ func (c *Config) make(found onDisk, running *setup) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if running != nil && over.Cluster.TLS != nil && running.doc.Cluster.TLS != nil {
-		kept := *over.Cluster.TLS
-		kept.CA = running.doc.Cluster.TLS.CA
-		over.Cluster.TLS = &kept
+	if running != nil {
+		over.KeepAuthorities(running.doc)
 	}
 	if err := over.Validate(); err != nil {
 		return nil, fmt.Errorf("with the options of the command line: %w", err)

@@ -1,5 +1,5 @@
 // Package gateway is the process of a gateway: the command "jeton gateway" is one call of [Open] and one of [Gateway.Run]. It
-// reads the document, gateway.yaml, and opens the client of the cluster, the gateway itself and its listeners, in the order in
+// reads the document, gateway.yaml, and opens the clients of its clusters, the gateway itself and its listeners, in the order in
 // which they need one another; it closes them in reverse. While it runs it follows the document and the files that the document
 // names, and answers operators at the admin listener.
 //
@@ -8,7 +8,7 @@
 // The goroutines of a gateway, and what ends them:
 //
 //	tracing   the exporter's queue, gRPC's      Gateway.Close, at the very end, after what is left was sent
-//	client    gRPC's, by connection,            Client.Close, after the core
+//	clients   gRPC's, by connection,            Client.Close, after the core
 //	          and the client's, by node
 //	core      those that fetch JWT keys, give   core.Gateway.Close, after the servers have stopped
 //	          tokens back, make shadow checks,
@@ -29,30 +29,25 @@ import (
 	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
-	"github.com/jeton-dev/jeton/rpc/client"
 )
 
 // A Gateway is a running gateway.
 type Gateway struct {
 	cfg     Config
-	now     atomic.Pointer[setup]         // what is in force
-	fetched atomic.Pointer[fetchedLimits] // of a node that is alone; nil for none
+	now     atomic.Pointer[setup] // what is in force
 	metrics *prometheus.Registry
 	counts  metrics
 
 	listeners *bound.Metrics
 
-	tracing *tracing
-	client  *client.Client
-	gateway *core.Gateway
+	tracing  *tracing
+	clusters []*cluster // the one without a name first, if there is one
+	gateway  *core.Gateway
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
 
-	following      following // the file on disk
-	loggedProblems []Problem // of routes with the limits in force, that are in the log; used by Run only
-
-	opened              time.Time
-	warnedWithoutLimits bool // the log says that no node has sent the limits; used by Run only
+	following following // the file on disk
+	opened    time.Time
 
 	doors    *door.Doors  // the fronts
 	closers  door.Closers // everything else

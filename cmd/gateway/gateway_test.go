@@ -55,7 +55,7 @@ func TestAGatewayServes(t *testing.T) {
 		t.Errorf("the denial %s: %+v", id, a)
 	}
 	if a := r.get(t, r.AdminAddr(), "/readyz"); a.status != http.StatusOK ||
-		!strings.HasPrefix(a.body, "ready\ncluster: every key can be decided, as reported by test at "+cluster+"\nconfiguration: 2 routes, in force since ") {
+		!strings.HasPrefix(a.body, "ready\ncluster: every key can be decided, as reported by test at "+aNode+"\nconfiguration: 2 routes, in force since ") {
 		t.Errorf("/readyz: %+v", a)
 	}
 	if a := r.send(t, http.MethodPost, "http://"+r.AdminAddr()+"/v1/check", `{"key":"k","limits":["four"]}`); a.status != http.StatusOK ||
@@ -208,20 +208,21 @@ func TestANodeThatIsAlone(t *testing.T) {
 	if err := r.Ready(); err == nil {
 		t.Error("it is ready before it has heard of any limit")
 	}
-	r.fetchLimits(t.Context())
+	c := r.clusters[0]
+	c.fetchLimits(t.Context())
 	if err := r.Ready(); err != nil {
 		t.Error(err)
 	}
-	first := r.limits()
-	if r.fetchLimits(t.Context()); r.limits() != first {
+	first := c.limits()
+	if c.fetchLimits(t.Context()); c.limits() != first {
 		t.Error("limits that have not changed are others")
 	}
 	if a := r.get(t, r.ProxyAddr(), "/items"); a.status != http.StatusOK || !strings.Contains(a.header.Get("RateLimit-Policy"), `q=2`) {
 		t.Errorf("%+v", a)
 	}
 	n.SetLimits(known(t, "limits: {two: {capacity: 3, refill: 1/h}}"))
-	r.fetchLimits(t.Context())
-	if rule, ok := r.limits().Rule("two"); !ok || rule.Capacity != 3 {
+	c.fetchLimits(t.Context())
+	if rule, ok := c.limits().Rule("two"); !ok || rule.Capacity != 3 {
 		t.Errorf("after a change: %+v", rule)
 	}
 }

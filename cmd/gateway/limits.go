@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -14,13 +13,13 @@ type fetchedLimits struct {
 	doc  *limit.Document
 }
 
-// limits are the limits in force in the cluster, as far as the gateway knows; nil until a node has sent some. The pointer stays the
+// limits are those in force in the cluster, as far as the gateway knows; nil until a node has sent some. The pointer stays the
 // same until they change.
-func (e *Gateway) limits() *limit.Document {
-	if heard := e.client.Limits(); heard != nil {
+func (c *cluster) limits() *limit.Document {
+	if heard := c.client.Limits(); heard != nil {
 		return heard
 	}
-	if a := e.fetched.Load(); a != nil {
+	if a := c.fetched.Load(); a != nil {
 		return a.doc
 	}
 	return nil
@@ -31,32 +30,20 @@ const fetchWithin = time.Second
 
 // fetchLimits requests the limits from a node as long as no node sends them by itself. It reports no error: warnWithoutLimits and
 // /readyz do.
-func (e *Gateway) fetchLimits(ctx context.Context) {
-	if e.client.Limits() != nil {
+func (c *cluster) fetchLimits(ctx context.Context) {
+	if c.client.Limits() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
-	text, _, err := e.client.LimitsText(ctx)
-	if before := e.fetched.Load(); err != nil || before != nil && before.text == text {
+	text, _, err := c.client.LimitsText(ctx)
+	if before := c.fetched.Load(); err != nil || before != nil && before.text == text {
 		return
 	}
 	if doc, err := limit.ParseDocument([]byte(text)); err == nil {
-		e.fetched.Store(&fetchedLimits{text, doc})
+		c.fetched.Store(&fetchedLimits{text, doc})
 	}
 }
 
 // limitsWithin is how long the gateway waits for the first limits before it logs a warning.
 const limitsWithin = 5 * time.Second
-
-// warnWithoutLimits logs once that no node has sent the limits, and why, when the gateway has waited for limitsWithin. Only Run calls
-// it.
-func (e *Gateway) warnWithoutLimits(ctx context.Context, now time.Time) {
-	if e.warnedWithoutLimits || now.Sub(e.opened) < limitsWithin || e.limits() != nil {
-		return
-	}
-	e.warnedWithoutLimits = true
-	ctx, cancel := context.WithTimeout(ctx, sightWithin)
-	defer cancel()
-	e.cfg.Logger.Warn("no node has sent the limits of the cluster yet", slog.Any("servers", e.now.Load().servers), slog.String("error", e.ask(ctx).said))
-}

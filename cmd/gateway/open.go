@@ -11,7 +11,6 @@ import (
 	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
-	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
@@ -52,35 +51,25 @@ func Open(cfg Config) (e *Gateway, err error) {
 	return e, err
 }
 
-// openCore opens what decides: the client of the cluster, and the gateway on it.
+// openCore opens what decides: the clients of the clusters, and the gateway on them.
 func (e *Gateway) openCore(s *setup) (err error) {
 	if e.tracing, err = openTracing(s.doc, e.cfg.Logger, e.counts.exportFailures); err != nil {
 		return err
 	}
 	e.closers.Add(e.tracing.close)
-	if e.client, err = client.New(client.Config{
-		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
-		TLS: clusterTLS(s, e.now.Load), Token: func() string { return e.now.Load().token }, Registerer: e.metrics,
-		Edges: s.doc.Cluster.Sharers(), Name: s.doc.Name,
-	}); err != nil {
+	if err := e.openClusters(s); err != nil {
 		return err
 	}
-	e.closers.Add(func(context.Context) error { return e.client.Close() })
-	e.client.Heard() // starts the subscription to the limits
-	e.gateway, err = core.New(core.Config{
-		Document: s.doc, Checker: e.client, Limits: e.limits,
-		Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
-	})
-	if err != nil {
+	cfg := core.Config{
+		Document: s.doc, Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
+	}
+	e.decide(&cfg)
+	if e.gateway, err = core.New(cfg); err != nil {
 		return err
 	}
 	e.closers.Add(func(context.Context) error { e.gateway.Close(); return nil })
 	return nil
 }
-
-// maxChecks bounds the checks under way in the client beyond any bound of the gateway itself, cluster.max_in_flight, which
-// the document may change.
-const maxChecks = 1_000_000
 
 // openServers makes the ways in and starts them on their listeners.
 func (e *Gateway) openServers(s *setup) error {

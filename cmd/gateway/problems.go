@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,17 +22,21 @@ type Problem struct {
 // String is the route and the problem.
 func (p Problem) String() string { return fmt.Sprintf("route %s: %s", p.Route, p.Text) }
 
-// Problems are what of the routes does not fit the limits that the cluster has, in the order of the routes, each once: limits that
-// it does not have, of which on_unavailable says what happens to the requests, and costs that no bucket of a limit holds.
-func Problems(doc *config.Document, known *limit.Document) []Problem {
+// Problems are what of the checks that ask a cluster does not fit the limits that it has, in the order of the routes, each once: limits that
+// it does not have, of which on_unavailable says what happens to the requests, and costs that no bucket of a limit holds. The name of
+// the cluster is empty for the one that checks ask which name none.
+func Problems(doc *config.Document, cluster string, known *limit.Document) []Problem {
 	var found []Problem
 	for _, r := range doc.Routes {
 		for i := range r.Checks {
 			c := &r.Checks[i]
+			if c.Cluster != cluster {
+				continue
+			}
 			for _, name := range Limits(config.Route{Checks: r.Checks[i : i+1]}) {
 				p := Problem{Route: r.Name, Limit: name}
 				if rule, ok := known.Rule(name); !ok {
-					p.Text = fmt.Sprintf("unknown limit %q: the cluster does not have it; jeton limits get shows those that it has", name)
+					p.Text = fmt.Sprintf("unknown limit %q: the cluster%s does not have it; jeton limits get shows those that it has", name, called(cluster))
 				} else if why := uncountable(&r, c, rule); why != "" {
 					p.Text = fmt.Sprintf("checks[%d].counts: %s: %s", i, c.Unit(), why)
 				} else if r.LLM != nil && c.Unit() == config.CountsRequests && rule.Permits() {
@@ -53,6 +56,14 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 		}
 	}
 	return found
+}
+
+// called is the name of a cluster behind the word; empty for the one without a name.
+func called(cluster string) string {
+	if cluster == "" {
+		return ""
+	}
+	return " " + cluster
 }
 
 // uncountable says why a limit cannot count what a check of a route counts, and what to do; empty if it can.
@@ -137,31 +148,4 @@ func prices(doc *config.Document, c config.Cost) []price {
 		return []price{floor, {"cost.bytes_per_token", c.OfBody(longest), "a long body, and one of unknown length, may cost", some, "max: %d", true}}
 	}
 	return []price{{"cost", c.Fixed(), "every request costs", all, "a cost of at most %d", false}}
-}
-
-// watchLimits keeps the limits that the gateway knows up to date. Only Run calls it.
-func (e *Gateway) watchLimits(ctx context.Context) {
-	e.fetchLimits(ctx)
-	e.gateway.NoteLimits()
-	e.logProblems()
-}
-
-// logProblems logs each problem of a route with the limits in force once, and its end once.
-func (e *Gateway) logProblems() {
-	known := e.limits()
-	if known == nil {
-		return
-	}
-	now := Problems(e.now.Load().doc, known)
-	for _, p := range now {
-		if !slices.Contains(e.loggedProblems, p) {
-			e.cfg.Logger.Warn("a route does not fit the limits in force", "route", p.Route, "limit", p.Limit, "problem", p.Text)
-		}
-	}
-	for _, p := range e.loggedProblems {
-		if !slices.Contains(now, p) {
-			e.cfg.Logger.Info("a problem of a route with the limits in force is over", "route", p.Route, "limit", p.Limit, "problem", p.Text)
-		}
-	}
-	e.loggedProblems = now
 }

@@ -56,7 +56,7 @@ func TestProblems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := Problems(doc, known(t, twoLimit))
+			found := Problems(doc, "", known(t, twoLimit))
 			if len(found) != len(c.want) {
 				t.Fatalf("%d problems, want %d: %v", len(found), len(c.want), found)
 			}
@@ -118,7 +118,7 @@ func TestProblemsOfModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := Problems(doc, rules)
+		found := Problems(doc, "", rules)
 		warning := strings.HasPrefix(want, "warning: ")
 		want = strings.TrimPrefix(want, "warning: ")
 		if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || found[0].Warning != warning || !strings.Contains(found[0].String(), want)) {

@@ -23,22 +23,13 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	notReady := a.Ready()
-	if notReady == nil || a.limits() == nil {
-		sight := a.sights.look(r.Context(), a.ask)
-		say("cluster", sight.verdict != ring.DecidesAll, sight.said)
-	}
-	for _, u := range a.gateway.Upstreams() {
-		for _, at := range u.Down {
-			say("upstream "+u.Name, true, at.URL+" is down: it accepts no connections, since "+plain.Duration(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
-		}
-		for _, at := range u.Unresponsive {
-			say("upstream "+u.Name, true, fmt.Sprintf("%s is unresponsive, since %s: the last %d requests timed out",
-				at.URL, plain.Duration(time.Since(at.Since).Truncate(time.Second)), at.Requests))
-		}
-		for _, why := range u.WrongProtocol {
-			say("upstream "+u.Name, true, why)
+	for _, c := range a.clusters {
+		if notReady == nil || c.limits() == nil {
+			sight := c.sights.look(r.Context(), c.ask)
+			say("cluster"+called(c.name), sight.verdict != ring.DecidesAll, sight.said)
 		}
 	}
+	a.sayUpstreams(say)
 	for _, set := range a.gateway.KeySets() {
 		say("keys", set.Keys == 0, saidKeys(set, time.Now()))
 	}
@@ -50,9 +41,11 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	if why := a.now.Load().doc.Unrouted(); why != "" {
 		say("routes", true, why)
 	}
-	if known := a.limits(); known != nil {
-		for _, p := range Problems(a.now.Load().doc, known) {
-			say("limits", !p.Warning, p.String())
+	for _, c := range a.clusters {
+		if known := c.limits(); known != nil {
+			for _, p := range Problems(a.now.Load().doc, c.name, known) {
+				say("limits"+of(c.name), !p.Warning, p.String())
+			}
 		}
 	}
 	first, status := "ready", http.StatusOK
@@ -73,6 +66,30 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	for _, line := range append([]string{first}, lines...) {
 		fmt.Fprintln(w, line)
 	}
+}
+
+// sayUpstreams says what is wrong with upstreams.
+func (a *admin) sayUpstreams(say func(what string, bad bool, said string)) {
+	for _, u := range a.gateway.Upstreams() {
+		for _, at := range u.Down {
+			say("upstream "+u.Name, true, at.URL+" is down: it accepts no connections, since "+plain.Duration(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
+		}
+		for _, at := range u.Unresponsive {
+			say("upstream "+u.Name, true, fmt.Sprintf("%s is unresponsive, since %s: the last %d requests timed out",
+				at.URL, plain.Duration(time.Since(at.Since).Truncate(time.Second)), at.Requests))
+		}
+		for _, why := range u.WrongProtocol {
+			say("upstream "+u.Name, true, why)
+		}
+	}
+}
+
+// of says which cluster something is of; nothing for the one without a name.
+func of(cluster string) string {
+	if cluster == "" {
+		return ""
+	}
+	return " of " + cluster
 }
 
 // saidKeys is what is known of a key set, in words.

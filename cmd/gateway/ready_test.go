@@ -55,7 +55,7 @@ func inFront(t *testing.T, n *node.Node) *rig {
 // apply puts limits in force, and waits until the gateway has heard of them.
 func (r *rig) apply(t *testing.T, n *node.Node, limits string) {
 	t.Helper()
-	before := r.limits()
+	before := r.clusters[0].limits()
 	c, err := client.New(client.Config{Server: n.GRPCAddr()})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func (r *rig) apply(t *testing.T, n *node.Node, limits string) {
 	if _, err := c.ApplyLimits(t.Context(), client.Apply{Document: limits, Remove: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.until(t, "the gateway has heard of the limits", func() bool { return r.limits() != before })
+	r.until(t, "the gateway has heard of the limits", func() bool { return r.clusters[0].limits() != before })
 }
 
 // until waits until something holds.
@@ -139,7 +139,7 @@ func TestReadyWithoutNodes(t *testing.T) {
 func TestReadyWithANodeAlone(t *testing.T) {
 	n, _ := ownCluster(t, twoLimit, false)
 	r := open(t, Config{}, fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL))
-	r.until(t, "the gateway knows the limits", func() bool { r.fetchLimits(t.Context()); return r.limits() != nil })
+	r.until(t, "the gateway knows the limits", func() bool { r.clusters[0].fetchLimits(t.Context()); return r.clusters[0].limits() != nil })
 	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || !strings.HasPrefix(a.body, "ready\ncluster: the node at "+n.GRPCAddr()+" answers\nconfiguration: 2 routes, in force since ") ||
 		strings.Count(a.body, "\n") != 3 {
 		t.Errorf("/readyz: %+v", a)

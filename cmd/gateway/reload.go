@@ -176,7 +176,8 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Ready says whether the gateway takes requests, and if not, why.
+// Ready says whether the gateway takes requests, and if not, why. It does once one of its clusters has sent its limits: until another one does,
+// checks that ask it go by on_unavailable.
 func (e *Gateway) Ready() error {
 	select {
 	case <-e.stopping:
@@ -186,8 +187,12 @@ func (e *Gateway) Ready() error {
 	if err := e.doors.Err(); err != nil {
 		return err
 	}
-	if e.limits() == nil {
-		return fmt.Errorf("no node has sent the limits of the cluster yet: asked %v", e.now.Load().servers)
+	var asked []string
+	for _, c := range e.clusters {
+		if c.limits() != nil {
+			return nil
+		}
+		asked = append(asked, e.now.Load().reaches[c.at].servers...)
 	}
-	return nil
+	return fmt.Errorf("no node has sent the limits of the cluster yet: asked %v", asked)
 }

@@ -38,7 +38,7 @@ func TestReload(t *testing.T) {
 		{"another address", strings.Replace(withNew(good), "proxy:\n  listen: 127.0.0.1:0", "proxy:\n  listen: 127.0.0.1:1", 1), refused, "proxy.listen: it cannot change while the gateway runs (from 127.0.0.1:0 to 127.0.0.1:1): restart"},
 		{"no forward-auth", strings.Replace(withNew(good), `forward_auth: {listen: "127.0.0.1:0"}`, "", 1), refused, "forward_auth.listen"},
 		{"another name", strings.Replace(withNew(good), "name: test", "name: other", 1), refused, "name: it cannot change while the gateway runs (from test to other)"},
-		{"other servers", strings.Replace(withNew(good), cluster, "127.0.0.1:1", 1), refused, "cluster.servers"},
+		{"other servers", strings.Replace(withNew(good), aNode, "127.0.0.1:1", 1), refused, "cluster.servers"},
 		{"tracing", withNew(good) + "tracing: {endpoint: 127.0.0.1:4317, insecure: true}\n", refused, "tracing.endpoint"},
 		{"another patience", strings.Replace(withNew(good), "upstreams:", "idle_within: 1s\n  upstreams:", 1), refused, "proxy.idle_within"},
 		{"another budget", strings.Replace(withNew(good), "decide_within: 5s", "decide_within: 6s", 1), loaded, ""},

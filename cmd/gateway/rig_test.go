@@ -32,8 +32,8 @@ import (
 	"github.com/jeton-dev/jeton/cmd/node"
 )
 
-// cluster is the gRPC address of a cluster of one with the limits of twoLimit, for all tests.
-var cluster string
+// aNode is the gRPC address of a cluster of one with the limits of twoLimit, for all tests.
+var aNode string
 
 func TestMain(m *testing.M) {
 	code, err := withCluster(m.Run)
@@ -65,7 +65,7 @@ func withCluster(run func() int) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	cluster = n.GRPCAddr()
+	aNode = n.GRPCAddr()
 	code = run()
 	return code, n.Close(context.Background())
 }
@@ -92,7 +92,7 @@ routes:
 const twoLimit = "limits: {two: {capacity: 2, refill: 1/h}, four: {capacity: 4, refill: 1/h}, held: {capacity: 1, refill: 5/s, wait: 30s}, late: {capacity: 1, refill: 1/20s, wait: 30s}}"
 
 // aDocument is one of a gateway in front of an upstream.
-func aDocument(upstream string) string { return fmt.Sprintf(aText, cluster, upstream) }
+func aDocument(upstream string) string { return fmt.Sprintf(aText, aNode, upstream) }
 
 // anUpstream says which path it was asked for.
 func anUpstream(t *testing.T) *httptest.Server {
@@ -157,7 +157,7 @@ func openAt(t *testing.T, path string, cfg Config) *rig {
 func (r *rig) heard(t *testing.T) {
 	t.Helper()
 	select {
-	case <-r.client.Heard():
+	case <-r.clusters[0].client.Heard():
 	case <-time.After(patience):
 		t.Fatal("the gateway has not heard of the limits")
 	}

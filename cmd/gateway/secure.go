@@ -19,15 +19,15 @@ func (e *Gateway) proxyTLS() *tls.Config {
 	}
 }
 
-// clusterTLS is what nodes are spoken to with; nil for plain text. The certificate is that of the setup in force at each
-// handshake. Nodes are known by the authority of the first one, s.
-func clusterTLS(s *setup, now func() *setup) *tls.Config {
-	if s.presented == nil {
+// clusterTLS is what nodes of a cluster are spoken to with; nil for plain text. The certificate is that of the setup in force at each
+// handshake. Nodes are known by the authority of the first one, r.
+func clusterTLS(r *reach, now func() *reach) *tls.Config {
+	if r.presented == nil {
 		return nil
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		RootCAs:    s.authority,
+		RootCAs:    r.authority,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return now().presented, nil
 		},

@@ -115,7 +115,7 @@ func TestTheCertificateForNodesIsExchanged(t *testing.T) {
 			}
 			seen <- s.ConnectionState().PeerCertificates[0].Subject.CommonName
 		}()
-		c, err := (&tls.Dialer{Config: clusterTLS(r.now.Load(), r.now.Load)}).DialContext(t.Context(), "tcp", l.Addr().String())
+		c, err := (&tls.Dialer{Config: clusterTLS(&r.now.Load().reaches[0], func() *reach { return &r.now.Load().reaches[0] })}).DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}

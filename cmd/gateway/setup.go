@@ -3,9 +3,11 @@ package gateway
 import (
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
@@ -17,13 +19,10 @@ type setup struct {
 	doc     *config.Document
 	text    []byte // that the document was read from
 	digest  [32]byte
-	servers []string // gRPC addresses of nodes
+	reaches []reach // of the clusters, in the order of the document's Asked
 
-	shown     *tls.Certificate // to clients of the proxy; nil for plain HTTP
-	presented *tls.Certificate // to nodes; nil for plain text
-	authority *x509.CertPool   // that nodes' certificates are from; nil with presented
-	tokens    *bearer.Set      // of operators; nil if none is asked for
-	token     string           // shown to nodes in operators' name; empty for none
+	shown  *tls.Certificate // to clients of the proxy; nil for plain HTTP
+	tokens *bearer.Set      // of operators; nil if none is asked for
 
 	proxies, askers *identity.Networks // trusted ones in front of the proxy, and those that may ask
 }
@@ -31,7 +30,7 @@ type setup struct {
 // newSetup makes what a gateway runs on. The error is everything that is wrong, each with the field that it is about.
 func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 	s := &setup{
-		doc: doc, digest: digest, servers: doc.Cluster.Addresses(),
+		doc: doc, digest: digest,
 		proxies: identity.NewNetworks(doc.Identity.TrustedProxies), askers: identity.NewNetworks(nil),
 	}
 	if doc.ForwardAuth != nil {
@@ -43,6 +42,9 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", field, err))
 		}
 	}
+	if err := doc.Unreachable(); err != nil {
+		errs = append(errs, err)
+	}
 	if doc.Proxy == nil {
 		if err := doc.ChargingUnseen(); err != nil {
 			errs = append(errs, err)
@@ -53,21 +55,8 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 		s.shown, err = pair(doc.Proxy.TLS.Cert, doc.Proxy.TLS.Key)
 		note("proxy.tls", err)
 	}
-	if t := doc.Cluster.TLS; t != nil {
-		var err error
-		s.presented, err = pair(t.Cert, t.Key)
-		note("cluster.tls", err)
-		s.authority = x509.NewCertPool()
-		if !s.authority.AppendCertsFromPEM(t.CA.Bytes()) {
-			note("cluster.tls.ca", errors.New("holds no certificate in PEM"))
-		}
-	}
-	if doc.Cluster.TokenFile.Given() {
-		tokens, err := bearer.Parse(doc.Cluster.TokenFile.Bytes())
-		note("cluster.token_file", err)
-		if err == nil {
-			s.token = tokens[0]
-		}
+	for _, name := range doc.Asked() {
+		s.reaches = append(s.reaches, newReach(doc, name, note))
 	}
 	if doc.Admin.TokenFile.Given() {
 		tokens, err := bearer.Parse(doc.Admin.TokenFile.Bytes())
@@ -80,15 +69,6 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 	return s, nil
 }
 
-// pair is a certificate with its key.
-func pair(cert, key config.File) (*tls.Certificate, error) {
-	c, err := tls.X509KeyPair(cert.Bytes(), key.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("certificate and key: %w", err)
-	}
-	return &c, nil
-}
-
 // A setting is something of a document that a gateway takes once, when it starts.
 type setting struct{ field, value string }
 
@@ -97,16 +77,19 @@ func (s *setup) settings() []setting {
 	d := s.doc
 	all := []setting{
 		{"name", d.GatewayName()},
-		{"cluster.servers", fmt.Sprint(s.servers)},
-		{"cluster.tls", presence(d.Cluster.TLS != nil)},
-		{"cluster.tls.ca", ""},
+		{"clusters", strings.Join(slices.Sorted(maps.Keys(d.Clusters)), ", ")},
 		{"admin.listen", d.Admin.Address()},
 		{"tracing.endpoint", d.Tracing.Endpoint},
 		{"tracing.insecure", fmt.Sprint(d.Tracing.Insecure)},
 		{"tracing.share", fmt.Sprint(d.Tracing.SampleShare())},
 	}
-	if d.Cluster.TLS != nil {
-		all[3].value = string(d.Cluster.TLS.CA.Bytes())
+	for _, name := range d.Asked() {
+		c, field := d.ClusterOf(name), config.ClusterField(name)
+		ca := ""
+		if c.TLS != nil {
+			ca = string(c.TLS.CA.Bytes())
+		}
+		all = append(all, setting{field + ".servers", fmt.Sprint(c.Addresses())}, setting{field + ".tls", presence(c.TLS != nil)}, setting{field + caField, ca})
 	}
 	proxy, forwardAuth := "none", "none"
 	if d.ForwardAuth != nil {
@@ -129,6 +112,9 @@ func (s *setup) settings() []setting {
 	)
 }
 
+// caField ends the path of a setting that is a file, and a long one.
+const caField = ".tls.ca"
+
 func presence(given bool) string {
 	if given {
 		return "given"
@@ -139,14 +125,17 @@ func presence(given bool) string {
 // follows says whether a running gateway can load s after before; the error names the fields that need a restart.
 func (s *setup) follows(before *setup) error {
 	var errs []error
-	was := before.settings()
-	for i, now := range s.settings() {
-		if now == was[i] {
+	was := map[string]string{}
+	for _, a := range before.settings() {
+		was[a.field] = a.value
+	}
+	for _, now := range s.settings() {
+		if now.value == was[now.field] {
 			continue
 		}
-		from := fmt.Sprintf(" (from %s to %s)", cmp.Or(was[i].value, "none"), cmp.Or(now.value, "none"))
-		if now.field == "cluster.tls.ca" {
-			from = "" // a file, and a long one
+		from := fmt.Sprintf(" (from %s to %s)", cmp.Or(was[now.field], "none"), cmp.Or(now.value, "none"))
+		if strings.HasSuffix(now.field, caField) {
+			from = ""
 		}
 		errs = append(errs, fmt.Errorf("%s: it cannot change while the gateway runs%s: restart the gateway", now.field, from))
 	}

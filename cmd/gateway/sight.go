@@ -57,10 +57,10 @@ type seen struct {
 }
 
 // ask asks nodes for the state of the cluster. The best answer counts: the gateway sends its checks to a node that can decide.
-func (e *Gateway) ask(ctx context.Context) sight {
+func (c *cluster) ask(ctx context.Context) sight {
 	best := sight{}
 	var failed []string
-	for _, at := range e.client.Sightings(ctx) {
+	for _, at := range c.client.Sightings(ctx) {
 		switch s := (seen{}); {
 		case at.Err == nil && json.Unmarshal(at.Status, &s) == nil && s.Deciding.Verdict != "":
 			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as reported by %s at %s", s.Deciding, s.Node, at.Address)})

@@ -180,7 +180,7 @@ func TestStopAnswersHeldRequests(t *testing.T) {
 		t.Errorf("%d requests are still under way", n)
 	}
 	next := open(t, Config{}, aDocument(anUpstream(t).URL)+holding)
-	in, err := next.client.Inspect(t.Context(), "ip:127.0.0.1", limit.Named("late"), "")
+	in, err := next.clusters[0].client.Inspect(t.Context(), "ip:127.0.0.1", limit.Named("late"), "")
 	if wait := time.Duration(in.Begins - in.Now); err != nil || wait <= 0 || wait > 20*time.Second {
 		t.Errorf("the next one waits %v, %v, want the place that was given up", wait, err)
 	}

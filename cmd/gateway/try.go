@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -18,8 +19,13 @@ func Try(cfg Config) (*config.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	none := core.Cluster{Checker: noCluster{}, Limits: func() *limit.Document { return nil }}
+	clusters := map[string]core.Cluster{}
+	for name := range s.doc.Clusters {
+		clusters[name] = none
+	}
 	g, err := core.New(core.Config{
-		Document: s.doc, Checker: noCluster{}, Limits: func() *limit.Document { return nil }, Logger: slog.New(slog.DiscardHandler),
+		Document: s.doc, Checker: none.Checker, Limits: none.Limits, Clusters: clusters, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err
@@ -28,23 +34,31 @@ func Try(cfg Config) (*config.Document, error) {
 	return s.doc, nil
 }
 
-// AskProblems asks the cluster of a document for its limits, and returns the problems of its routes with them. It waits until ctx
+// AskProblems asks the clusters of a document for their limits, and returns the problems of its routes with them. It waits until ctx
 // ends.
-func AskProblems(ctx context.Context, cfg Config) ([]Problem, error) {
+func AskProblems(ctx context.Context, cfg Config) (all []Problem, err error) {
 	s, err := cfg.read()
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(client.Config{Servers: s.servers, TLS: clusterTLS(s, func() *setup { return s })})
+	for i := range s.reaches {
+		known, err := s.reaches[i].storedLimits(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", config.ClusterField(s.reaches[i].name), err)
+		}
+		all = append(all, Problems(s.doc, s.reaches[i].name, known)...)
+	}
+	return all, nil
+}
+
+// storedLimits asks the cluster for its limits.
+func (r *reach) storedLimits(ctx context.Context) (*limit.Document, error) {
+	c, err := client.New(client.Config{Servers: r.servers, TLS: clusterTLS(r, func() *reach { return r })})
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close() //nolint:errcheck // the answer has arrived
-	known, err := c.StoredLimits(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return Problems(s.doc, known), nil
+	return c.StoredLimits(ctx)
 }
 
 // noCluster is a checker without a cluster: it decides nothing.

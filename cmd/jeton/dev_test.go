@@ -117,7 +117,7 @@ func TestTheDocumentOfDev(t *testing.T) {
 		for _, r := range doc.Routes {
 			got = append(got, gateway.Limits(r)...)
 		}
-		if !slices.Equal(got, tt.want) || len(gateway.Problems(doc, known)) > 0 || len(doc.Routes) < 3 {
+		if !slices.Equal(got, tt.want) || len(gateway.Problems(doc, "", known)) > 0 || len(doc.Routes) < 3 {
 			t.Errorf("with the limits %q, those of the routes are %q, want %q", tt.limits, got, tt.want)
 		}
 		checkDocumentOfDev(t, doc, s)

@@ -169,7 +169,10 @@ func checkDocument(cmd *cobra.Command, cfg gateway.Config, strict bool) error {
 func printDocument(w io.Writer, d *config.Document) error {
 	rows := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(rows, "gateway\t%s\n", d.GatewayName())
-	fmt.Fprintf(rows, "cluster\t%s, decides within %v\n", strings.Join(d.Cluster.Addresses(), ", "), d.Cluster.Budget())
+	for _, name := range d.Asked() {
+		c := d.ClusterOf(name)
+		fmt.Fprintf(rows, "%s\t%s, decides within %v\n", strings.TrimSpace("cluster "+name), strings.Join(c.Addresses(), ", "), c.Budget())
+	}
 	if d.Proxy != nil {
 		scheme := "http"
 		if d.Proxy.TLS != nil {
@@ -246,6 +249,9 @@ func to(d *config.Document, r *config.Route) string {
 // what is a check's limits, and whom they count.
 func what(d *config.Document, c config.Check) string {
 	limits := gateway.Limits(config.Route{Checks: []config.Check{c}})
+	for i, name := range limits {
+		limits[i] = config.ShownLimit(c.Cluster, name)
+	}
 	text := cmp.Or(strings.Join(limits, ", "), "no limit") + " by " + strings.Join(c.Templates(d.Identity), ", else ")
 	if c.Choose != nil {
 		text += ", chosen by " + c.Choose.By

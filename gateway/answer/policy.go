@@ -12,6 +12,7 @@ const maxPolicies = 1024
 
 // policy is the part of the headers that does not change from check to check.
 type policy struct {
+	of   string // as the quota names its limit
 	name string // as a structured field's string: "login"
 	item string // of RateLimit-Policy: "login";q=10;w=10
 }
@@ -29,11 +30,11 @@ func (p *policies) of(q *Quota) *policy {
 		return newPolicy(q.Name, q.Limit, 0)
 	}
 	if found, ok := p.known.Load(rule); ok {
-		if made, is := found.(*policy); is {
+		if made, is := found.(*policy); is && made.of == q.Name { // two clusters may share their limits
 			return made
 		}
 	}
-	made := newPolicy(rule.Name, rule.Capacity, max(seconds(rule.Fill()), 1))
+	made := newPolicy(q.Name, rule.Capacity, max(seconds(rule.Fill()), 1))
 	if p.size.Add(1) > maxPolicies {
 		p.known.Clear()
 		p.size.Store(1)
@@ -45,7 +46,7 @@ func (p *policies) of(q *Quota) *policy {
 // newPolicy makes the policy of a limit whose bucket fills in that many seconds, rounded up; 0 if that is not known.
 func newPolicy(name string, capacity, fill int64) *policy {
 	quoted := appendString(nil, name)
-	made := &policy{name: string(quoted)}
+	made := &policy{of: name, name: string(quoted)}
 	item := strconv.AppendInt(append(quoted, ";q="...), integer(capacity), 10)
 	if fill > 0 {
 		item = strconv.AppendInt(append(item, ";w="...), fill, 10)

@@ -9,6 +9,10 @@ type Document struct {
 	Name string `yaml:"name"`
 	// Cluster says which nodes decide, and how long the gateway waits for them.
 	Cluster Cluster `yaml:"cluster"`
+	// Clusters are further clusters by name, for checks that name the one they ask: limits of a region beside those of the planet. They have
+	// the fields of cluster but for max_in_flight and max_in_flight_per_client; decide_within, repeat_denials and gateways are
+	// those of cluster where they are left out. At most 16. Where cluster has no servers, every check names one of these.
+	Clusters map[string]Cluster `yaml:"clusters"`
 	// Proxy is the reverse proxy: it forwards the requests that pass to upstreams.
 	Proxy *Proxy `yaml:"proxy"`
 	// ForwardAuth is the listener for other proxies that ask for each request whether it may pass.
@@ -37,7 +41,7 @@ type Document struct {
 	lines map[string]int // where each of its fields stands in text, by path
 }
 
-// Cluster says which nodes decide, how long the gateway waits for them, and how much it takes on at once.
+// Cluster says which nodes decide, how long the gateway waits for them, and how much it takes on at once. Checks ask it that name no other.
 type Cluster struct {
 	// Servers are the gRPC addresses of one or more nodes, host:port; the gateway learns those of the other nodes from them.
 	// Empty means 127.0.0.1:7700.
@@ -49,7 +53,8 @@ type Cluster struct {
 	// bucket or fills one at the admin listener: the first line that does not begin with #. Nodes with a cluster key or with
 	// certificates require one. It is sent over encrypted connections and over loopback only.
 	TokenFile File `yaml:"token_file"`
-	// DecideWithin is how long a request may wait for its decision, retries included: 1ms to 30s. 0 means 50ms.
+	// DecideWithin is how long a request may wait for the decision of this cluster, retries included: 1ms to 30s. 0 means 50ms. A cluster that
+	// is far away needs more than a round trip.
 	DecideWithin Duration `yaml:"decide_within"`
 	// RepeatDenials is how long a denial of the nodes is repeated at most: until the time at which they said that the request would
 	// pass, the same request is denied again, and no node is asked. After a reset, a return or a change of live overrides it may be denied
@@ -329,9 +334,12 @@ type Route struct {
 
 // Check is one key with its limits.
 type Check struct {
+	// Cluster is the name of the cluster that is asked, one of clusters. Empty means that of the field cluster. Headers, metrics and logs show its
+	// limits as CLUSTER/LIMIT.
+	Cluster string `yaml:"cluster"`
 	// Key says which key is counted: templates like those of identity.key. Empty means identity.key.
 	Key []string `yaml:"key"`
-	// Limits are names of the cluster's limits, at most 16: the check passes if all of them admit it, and otherwise none is
+	// Limits are names of limits of the cluster, at most 16: the check passes if all of them admit it, and otherwise none is
 	// charged. At least one, unless Choose is given: then an empty list limits nothing.
 	Limits []string `yaml:"limits"`
 	// Choose uses other limits instead when one of its cases matches.

@@ -9,9 +9,12 @@ import (
 // secret of API keys is not among them: it is of no use without the keys.
 func (d *Document) exposed() []*limit.FieldError {
 	f := &findings{document: d}
-	f.exposed("cluster.token_file", d.Cluster.TokenFile)
-	if d.Cluster.TLS != nil {
-		f.exposed("cluster.tls.key", d.Cluster.TLS.Key)
+	for _, name := range append([]string{""}, sorted(d.Clusters)...) {
+		c, path := d.ClusterOf(name), ClusterField(name)
+		f.exposed(path+".token_file", c.TokenFile)
+		if c.TLS != nil {
+			f.exposed(path+".tls.key", c.TLS.Key)
+		}
 	}
 	if d.Proxy != nil {
 		if d.Proxy.TLS != nil {

@@ -23,7 +23,8 @@ func (d *Document) problems() []*limit.FieldError {
 	if d.Name != "" && !isGatewayName(d.Name) {
 		f.add("name", "%.64q is not a gateway name: write 1 to %d letters, digits and dashes, no dash at its ends", d.Name, maxGatewayName)
 	}
-	f.cluster(d.Cluster)
+	f.cluster("cluster", d.Cluster)
+	f.clusters(d.Clusters)
 	if d.Proxy != nil {
 		f.proxy(d.Proxy)
 	}

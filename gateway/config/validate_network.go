@@ -18,26 +18,27 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-func (f *findings) cluster(c Cluster) {
+// cluster checks the description of one at a path.
+func (f *findings) cluster(path string, c Cluster) {
 	for i, server := range c.Servers {
-		f.check(strictyaml.Item("cluster.servers", i), checkServer(server))
+		f.check(strictyaml.Item(path+".servers", i), checkServer(server))
 	}
-	f.different("cluster.servers", c.Servers)
+	f.different(path+".servers", c.Servers)
 	if c.TLS != nil {
-		f.pair("cluster.tls", c.TLS.Cert, c.TLS.Key)
+		f.pair(path+".tls", c.TLS.Cert, c.TLS.Key)
 		if !c.TLS.CA.Given() {
-			f.add("cluster.tls.ca", "is missing: name the file with the certificates of the nodes' authority")
+			f.add(path+".tls.ca", "is missing: name the file with the certificates of the nodes' authority")
 		}
-		f.authority("cluster.tls.ca", c.TLS.CA)
+		f.authority(path+".tls.ca", c.TLS.CA)
 	}
-	f.tokens("cluster.token_file", c.TokenFile)
-	f.duration("cluster.decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
+	f.tokens(path+".token_file", c.TokenFile)
+	f.duration(path+".decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
 	if most := c.RepeatDenials; most != nil && (*most < 0 || *most > Duration(time.Second)) {
-		f.add("cluster.repeat_denials", "%v is out of range: at least 0s and at most 1s", *most)
+		f.add(path+".repeat_denials", "%v is out of range: at least 0s and at most 1s", *most)
 	}
-	within(f, "cluster.gateways", c.Gateways, 1, 10_000)
-	within(f, "cluster.max_in_flight", c.MaxInFlight, 1, 10_000_000)
-	within(f, "cluster.max_in_flight_per_client", c.MaxInFlightPerClient, 1, 10_000_000)
+	within(f, path+".gateways", c.Gateways, 1, 10_000)
+	within(f, path+".max_in_flight", c.MaxInFlight, 1, 10_000_000)
+	within(f, path+".max_in_flight_per_client", c.MaxInFlightPerClient, 1, 10_000_000)
 }
 
 func (f *findings) proxy(p *Proxy) {
@@ -133,12 +134,18 @@ func (f *findings) listeners() {
 	f.ownServers(all)
 }
 
-// ownServers refuses the gateway's own listeners as nodes of the cluster: it would ask itself, again and again.
+// ownServers refuses the gateway's own listeners as nodes of a cluster: it would ask itself, again and again.
 func (f *findings) ownServers(all []listener) {
-	for i, server := range f.document.Cluster.Addresses() {
+	for _, name := range f.document.Asked() {
+		f.ownServersOf(ClusterField(name)+".servers", f.document.ClusterOf(name).Addresses(), all)
+	}
+}
+
+func (f *findings) ownServersOf(path string, servers []string, all []listener) {
+	for i, server := range servers {
 		for _, l := range all {
 			if checkServer(server) == nil && checkListen(l.address) == nil && reaches(server, l.address) {
-				f.add(strictyaml.Item("cluster.servers", i), "%s is this gateway's own %s: write the gRPC address of a node, such as %s", server, l.field, DefaultServer)
+				f.add(strictyaml.Item(path, i), "%s is this gateway's own %s: write the gRPC address of a node, such as %s", server, l.field, DefaultServer)
 			}
 		}
 	}

@@ -114,6 +114,7 @@ func orEvery(word, what string) string {
 }
 
 func (f *findings) routeCheck(path string, c *Check, r *Route) {
+	f.askedCluster(path+".cluster", c.Cluster)
 	f.templates(path+".key", c.Key, r)
 	f.limits(path+".limits", c.Limits)
 	switch {

@@ -14,8 +14,11 @@ import (
 // A Holding is what one check holds for an exchange.
 type Holding struct {
 	limit.Hold
-	// Counts is what the check counts, and ShownKey its key as records have it.
+	// At is the cluster that has granted it.
+	At *Cluster
+	// Counts is what the check counts, ShownKey its key and ShownLimits its limits, as records have them.
 	Counts, ShownKey string
+	ShownLimits      []string
 	// Rates are what a token of each kind costs: estimated, and used where Prices are nil.
 	Rates llm.Rates
 	// Prices are those of all models, of a hold of money: it is settled by the price of the model that answers.
@@ -56,9 +59,9 @@ func (m *Meter) Begin(route *Route, model string, estimate llm.Usage) *Exchange 
 // AddHold notes what a check holds.
 func (x *Exchange) AddHold(h Holding) { x.holds = append(x.holds, h) }
 
-// AddPermit notes a permit of a key.
-func (x *Exchange) AddPermit(key string, r limit.Receipt) {
-	x.permits = append(x.permits, permit{key, r})
+// AddPermit notes a permit of a key, and the cluster that has given it.
+func (x *Exchange) AddPermit(at *Cluster, key string, r limit.Receipt) {
+	x.permits = append(x.permits, permit{at, key, r})
 }
 
 // Release gives back all that was taken for a request that is refused, in the background.
@@ -92,11 +95,9 @@ func (x *Exchange) described(known *denial.ModelRequest) *denial.ModelRequest {
 	e.Input, e.Output = x.estimate.Input, x.estimate.Output
 	for i := range x.holds {
 		h := &x.holds[i]
-		held := denial.Held{Counts: h.Counts, Key: h.ShownKey, Asked: h.Asked, Granted: h.Granted, State: string(limit.HoldOpen)}
-		for k := range h.Limits {
-			held.Limits = append(held.Limits, h.Limits[k].Limit)
-		}
-		e.Holds = append(e.Holds, held)
+		e.Holds = append(e.Holds, denial.Held{
+			Counts: h.Counts, Key: h.ShownKey, Limits: h.ShownLimits, Asked: h.Asked, Granted: h.Granted, State: string(limit.HoldOpen),
+		})
 	}
 	return &e
 }

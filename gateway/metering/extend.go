@@ -77,10 +77,10 @@ func (x *Exchange) extend() {
 // extendHold extends one hold. It returns false if that is worth another try.
 func (x *Exchange) extendHold(ctx context.Context, i int) bool {
 	h := &x.holds[i] // its fields do not change any more
-	if x.meter.settler == nil {
+	if h.At.settler == nil {
 		return true
 	}
-	settled, err := x.meter.settler.Settle(ctx, limit.Settlement{Hold: h.Hold, Open: true, For: h.For})
+	settled, err := h.At.settler.Settle(ctx, limit.Settlement{Hold: h.Hold, Open: true, For: h.For})
 	result := resultOf(&settled, err)
 	x.meter.metrics.extensions[result].Inc()
 	if result != resultDone {
@@ -92,7 +92,7 @@ func (x *Exchange) extendHold(ctx context.Context, i int) bool {
 // extendPermit extends one permit, and keeps its new receipt. It returns false if that is worth another try.
 func (x *Exchange) extendPermit(ctx context.Context, i int) bool {
 	p := x.permitAt(i)
-	d, err := x.meter.checker.Check(ctx, limit.Request{
+	d, err := p.at.checker.Check(ctx, limit.Request{
 		Key: p.key, Limits: []limit.Ref{limit.Named(p.receipt.Limit)}, Extend: p.receipt.Serial, Receipt: true,
 	})
 	result := resultDone

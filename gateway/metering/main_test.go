@@ -40,22 +40,28 @@ func settled(s limit.Settlement) limit.Settled {
 	return limit.SumSettled([]limit.SettledLimit{{Name: "t", State: limit.HoldSettled, Charged: s.Used, Returned: s.Hold.Granted - s.Used}})
 }
 
-// newMeter makes a Meter on a fake cluster.
-func newMeter(t *testing.T, f fake) (*Meter, *prometheus.Registry) {
+// A rig is a Meter, and the fake cluster at which its exchanges hold something.
+type rig struct {
+	*Meter
+	at *Cluster
+}
+
+// newMeter makes a Meter with a fake cluster.
+func newMeter(t *testing.T, f fake) (rig, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	m, err := New(Config{Checker: f, Memory: denial.NewMemory("edge", 0), Registerer: registry})
+	m, err := New(Config{Memory: denial.NewMemory("edge", 0), Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, registry
+	return rig{m, ClusterOf(f)}, registry
 }
 
 // begun is an exchange that holds 100 tokens for a minute, of 10 of input and 90 of output, and is under way.
-func begun(t *testing.T, m *Meter) (x *Exchange, id string) {
+func begun(t *testing.T, m rig) (x *Exchange, id string) {
 	t.Helper()
 	x = m.Begin(m.Route("chat"), "gpt-x", llm.Usage{Input: 10, Output: 90})
-	x.AddHold(Holding{Hold: limit.Hold{Key: "org:a", Granted: 100}, Counts: "tokens", ShownKey: "org:a", Rates: llm.EqualRates(), Asked: 100, For: time.Minute})
+	x.AddHold(Holding{Hold: limit.Hold{Key: "org:a", Granted: 100}, At: m.at, Counts: "tokens", ShownKey: "org:a", Rates: llm.EqualRates(), Asked: 100, For: time.Minute})
 	id = x.Start(t.Context(), denial.Record{Exchange: &denial.ModelRequest{}}, true)
 	return x, id
 }

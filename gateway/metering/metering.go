@@ -27,8 +27,6 @@ import (
 
 // Config says what a Meter is made of.
 type Config struct {
-	// Checker extends permits. It must be a [limit.Settler] to settle holds, and a [limit.Returner] to return permits. Required.
-	Checker limit.Checker
 	// Memory gets a record of each exchange. Required.
 	Memory *denial.Memory
 	// Logger logs what could not be settled, and exchanges; nil discards that.
@@ -41,17 +39,30 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Meter meters the exchanges of a gateway. It is safe for concurrent use.
-type Meter struct {
+// A Cluster is where something is held, and so where it is settled.
+type Cluster struct {
 	checker  limit.Checker
 	settler  limit.Settler  // nil: holds cannot be settled
 	returner limit.Returner // nil: permits cannot be returned
-	memory   *denial.Memory
-	log      *slog.Logger
-	tracer   trace.Tracer
-	now      func() time.Time
-	metrics  *metrics
-	queue    *queue
+}
+
+// ClusterOf is that of a checker, which extends permits. It must be a [limit.Settler] to settle holds, and a [limit.Returner] to return
+// permits.
+func ClusterOf(checker limit.Checker) *Cluster {
+	c := &Cluster{checker: checker}
+	c.settler, _ = checker.(limit.Settler)
+	c.returner, _ = checker.(limit.Returner)
+	return c
+}
+
+// A Meter meters the exchanges of a gateway. It is safe for concurrent use.
+type Meter struct {
+	memory  *denial.Memory
+	log     *slog.Logger
+	tracer  trace.Tracer
+	now     func() time.Time
+	metrics *metrics
+	queue   *queue
 
 	mu     sync.Mutex
 	routes map[string]*Route
@@ -59,15 +70,13 @@ type Meter struct {
 
 // New makes a Meter, which is to be closed.
 func New(cfg Config) (*Meter, error) {
-	if cfg.Checker == nil || cfg.Memory == nil {
-		return nil, errors.New("metering: Config needs a Checker and a Memory")
+	if cfg.Memory == nil {
+		return nil, errors.New("metering: Config needs a Memory")
 	}
 	m := &Meter{
-		checker: cfg.Checker, memory: cfg.Memory, log: cfg.Logger, tracer: cfg.Tracer, now: cfg.Now,
+		memory: cfg.Memory, log: cfg.Logger, tracer: cfg.Tracer, now: cfg.Now,
 		metrics: newMetrics(), queue: newQueue(), routes: map[string]*Route{},
 	}
-	m.settler, _ = cfg.Checker.(limit.Settler)
-	m.returner, _ = cfg.Checker.(limit.Returner)
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}

@@ -109,14 +109,14 @@ func TestPermitIsReturnedAsExtended(t *testing.T) {
 			settle: func(_ context.Context, s limit.Settlement) (limit.Settled, error) { return settled(s), nil },
 		})
 		x := m.Begin(m.Route("chat"), "gpt-x", llm.Usage{})
-		x.AddPermit("org:a", receipt)
+		x.AddPermit(m.at, "org:a", receipt)
 		x.Release(t.Context())
 		synctest.Wait()
 		if len(returned) != 1 || returned[0].Serial != 1 {
 			t.Fatalf("a refused request returns %+v", returned)
 		}
 		x, _ = begun(t, m)
-		x.AddPermit("org:a", receipt)
+		x.AddPermit(m.at, "org:a", receipt)
 		x.extend()
 		x.extend()
 		x.Unanswered(502, false)

@@ -19,6 +19,7 @@ var errNoSettler = &limit.FieldError{Field: "hold", Problem: "the cluster takes 
 
 // A permit is a place in a limit of streams.
 type permit struct {
+	at      *Cluster
 	key     string
 	receipt limit.Receipt
 }
@@ -36,10 +37,10 @@ func (x *Exchange) settle(i int, charge llm.Charge, answered string) {
 		ctx: x.ctx,
 		try: func(ctx context.Context) (err error) {
 			x.running.Wait() // an extension that comes after the settlement would say that the hold goes on
-			if x.meter.settler == nil {
+			if h.At.settler == nil {
 				return errNoSettler
 			}
-			settled, err = x.meter.settler.Settle(ctx, s)
+			settled, err = h.At.settler.Settle(ctx, s)
 			return err
 		},
 		end: func(err error) {
@@ -110,11 +111,11 @@ func (x *Exchange) giveBack(i int) {
 		ctx: x.ctx,
 		try: func(ctx context.Context) (err error) {
 			x.running.Wait() // an extension replaces the receipt
-			if x.meter.returner == nil {
+			p := x.permitAt(i)
+			if p.at.returner == nil {
 				return errNoSettler
 			}
-			p := x.permitAt(i)
-			took, err = x.meter.returner.Return(ctx, p.key, []limit.Receipt{p.receipt})
+			took, err = p.at.returner.Return(ctx, p.key, []limit.Receipt{p.receipt})
 			return err
 		},
 		end: func(err error) {
