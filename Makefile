@@ -95,6 +95,10 @@ simulate: export JETON_SIMULATE_SEED := $(SEED)
 simulate: ## simulate 10,000 hours, of new seeds: make simulate HOURS=100, the same again: FIRST=7, or one seed and its story: SEED=7
 	$(step) "simulation" go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./cluster-tests/simulation
 
+.PHONY: regions
+regions: ## run clusters in two regions with links between them that take time, and print what docs/regions.md shows
+	$(step) "regions" go run ./cluster-tests/regions $(ARGS)
+
 .PHONY: planet
 planet: ## simulate a planet with 300 edges, and print what docs/planet.md shows: make planet ARGS='--scenario attack --seed 7'
 	$(step) "planet" go run ./cluster-tests/planet $(ARGS)
