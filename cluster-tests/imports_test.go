@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"actor/owner":                  {"actor/limit", "storage/register"},
 	"actor/clock":                  {},
 	"actor/together":               {"actor/limit"},
-	"actor/edge":                   {"actor/lease", "actor/limit", "actor/together", "internal/metrics"},
+	"actor/edge":                   {"actor/clock", "actor/lease", "actor/limit", "actor/together", "internal/metrics"},
 	"ring":                         {},
 	"ring/key":                     {"ring/secret"},
 	"ring/secret":                  {},

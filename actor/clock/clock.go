@@ -1,6 +1,6 @@
 // Package clock is the node clock: the wall clock at the start of the process plus the monotonic time since. It never
 // goes back, whatever happens to the wall clock; it may jump forward. Everything else in jeton takes the time as an
-// argument, or a func() int64. Start with [New].
+// argument, or a func() int64. Start with [New]. A [Wall] is the clock of the machine as it is, for what must see that it was set.
 //
 // With the build tag "faults", which is for tests only, a file says how wrong the clock is. Without the tag none of that is
 // compiled in.

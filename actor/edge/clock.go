@@ -3,12 +3,14 @@ package edge
 import (
 	"sync/atomic"
 	"time"
+
+	machine "github.com/jeton-dev/jeton/actor/clock"
 )
 
 // A clock is the edge's: the wall clock, as it goes on by monotonic time. Where the two differ, the machine was suspended, or the wall clock was set: then line
 // that was held may have been held too long, and the clock goes by the wall clock from there on. It is put right only when it is read.
 type clock struct {
-	start time.Time    // with its monotonic time
+	wall  machine.Wall
 	base  atomic.Int64 // what the clock showed at the start, in nanoseconds since the Unix epoch
 	jumps atomic.Uint64
 }
@@ -21,14 +23,14 @@ const mostOff = int64(250e6)
 const mostDrift = int64(50 * time.Millisecond)
 
 func (c *clock) begin() {
-	c.start = time.Now()
-	c.base.Store(c.start.UnixNano())
+	c.wall.Begin()
+	wall, passed := c.wall.Read()
+	c.base.Store(wall - passed)
 }
 
 // read is the time, and how often the clock has jumped.
 func (c *clock) read() (now int64, jumps uint64) {
-	t := time.Now()
-	return c.at(t.UnixNano(), int64(t.Sub(c.start)))
+	return c.at(c.wall.Read())
 }
 
 // at is read for a wall clock and the monotonic time since the start.

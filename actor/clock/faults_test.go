@@ -83,6 +83,28 @@ func TestFaultDrifts(t *testing.T) {
 	})
 }
 
+// The wall clock is set back too, and monotonic time beside it is right.
+func TestFaultOfTheWall(t *testing.T) {
+	faulty(t, func(c *faultyClock) {
+		var w clock.Wall
+		w.Begin()
+		for i, step := range []struct {
+			text  string
+			wrong time.Duration
+		}{{`{"offset_ns": 10000000000}`, 10 * time.Second}, {`{"offset_ns": -200000000}`, -200 * time.Millisecond}, {`{}`, 0}} {
+			c.becomes(step.text)
+			<-time.After(10 * time.Millisecond)
+			wall, passed := w.Read()
+			if wrong := time.Duration(wall - time.Now().UnixNano()); wrong != step.wrong {
+				t.Errorf("step %d: the wall clock is %v ahead, want %v", i, wrong, step.wrong)
+			}
+			if since := time.Since(c.start); time.Duration(passed) != since {
+				t.Errorf("step %d: %v have passed, want %v", i, time.Duration(passed), since)
+			}
+		}
+	})
+}
+
 // What Advance has added stays, whatever the file says.
 func TestFaultIsAdvanced(t *testing.T) {
 	faulty(t, func(c *faultyClock) {
