@@ -95,8 +95,8 @@ func smallDisk(t *testing.T, c *process.Cluster, m *process.Member) (full func()
 // half a megabyte.
 func limitedFiles(c *process.Cluster, m *process.Member) (full func() (room func())) {
 	limited := true
-	c.Prepare = func(who *process.Member, cmd *exec.Cmd) {
-		if who == m && limited {
+	c.Prepare = func(name string, cmd *exec.Cmd) {
+		if name == m.Name && limited {
 			shell := exec.Command("sh", append([]string{"-c", `ulimit -f 17408; exec "$0" "$@"`}, cmd.Args...)...) //nolint:noctx // it is ended by signals
 			cmd.Path, cmd.Args = shell.Path, shell.Args
 		}

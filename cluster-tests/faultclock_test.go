@@ -31,8 +31,8 @@ func faultyCluster(t *testing.T) (*process.Cluster, *clockFiles) {
 	t.Helper()
 	k := &clockFiles{T: t, dir: t.TempDir()}
 	c := process.NewCluster(t, process.Build(t, "faults"), 3, clusterLimits)
-	c.Prepare = func(m *process.Member, cmd *exec.Cmd) {
-		cmd.Env = append(cmd.Env, "JETON_FAULT_CLOCK="+filepath.Join(k.dir, m.Name))
+	c.Prepare = func(name string, cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "JETON_FAULT_CLOCK="+filepath.Join(k.dir, name))
 	}
 	return c, k
 }

@@ -26,7 +26,7 @@ var (
 	nemesisKeys       = flag.Int("keys", 1000, "over how many keys they go")
 	nemesisNodes      = flag.Int("nodes", 3, "how many nodes found the cluster: 3 or 5")
 	nemesisReplicas   = flag.Int("replicas", 3, "how many keep each register: 3 or 5")
-	nemesisGateways   = flag.Int("gateways", 0, "how many gateways ask for a half of the checks; 0 for none")
+	nemesisGateways   = flag.Int("gateways", 2, "how many gateways ask for a half of the checks; 0 for none")
 	nemesisDurability = flag.String("durability", "fsync", "fsync or memory")
 	nemesisOnly       = flag.String("only", "", "kinds of faults that are drawn, separated by commas; empty for all")
 	nemesisLoopback   = flag.Bool("loopback", false, "leave the network alone: no namespaces are needed")
@@ -41,8 +41,10 @@ func TestNemesis(t *testing.T) {
 		decide(t, "seed", fmt.Sprint(1+rand.Uint64N(1e9))) // before anything is run in another process
 	}
 	cfg := nemesis.Config{
-		Setting:   nemesis.Setting{Nodes: *nemesisNodes, Replicas: *nemesisReplicas, Time: *nemesisTime, Seed: *nemesisSeed},
-		PerSecond: 2000, Keys: *nemesisKeys, Gateways: *nemesisGateways, Again: "make nemesis",
+		Setting: nemesis.Setting{
+			Nodes: *nemesisNodes, Replicas: *nemesisReplicas, Gateways: *nemesisGateways, Time: *nemesisTime, Seed: *nemesisSeed,
+		},
+		PerSecond: 2000, Keys: *nemesisKeys, Again: "make nemesis",
 	}
 	if *nemesisOnly != "" {
 		cfg.Only = strings.Split(*nemesisOnly, ",")
@@ -134,14 +136,22 @@ func runNemesis(t *testing.T, cfg nemesis.Config, durability string) {
 	}
 	if *nemesisLoopback || testing.Short() {
 		t.Log("the network is left alone, as -loopback or -short says")
-		nemesisIn(t, nil, cfg)
+		withGateways(t, nemesisIn(t, nil, cfg))
 	} else {
-		network.Run(t, func(lab *network.Lab) { nemesisIn(t, lab, cfg) })
+		network.Run(t, func(lab *network.Lab) { withGateways(t, nemesisIn(t, lab, cfg)) })
 	}
 	if !t.Failed() && strings.HasPrefix(filepath.Base(cfg.Folder), "jeton-nemesis-") {
 		if err := os.RemoveAll(cfg.Folder); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// withGateways checks that gateways were victims, in a run that has them and leaves nothing out.
+func withGateways(t *testing.T, report *nemesis.Report) {
+	t.Helper()
+	if report.Gateways > 0 && *nemesisOnly == "" && !slices.ContainsFunc(report.Played, func(p *nemesis.Played) bool { return p.Kind.Gateways }) {
+		t.Errorf("seed %d: nothing happened to a gateway", report.Seed)
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 // gatewayKey is the header in which requests to gateways say their key.
 const gatewayKey = "X-Key"
 
+// throughGateway is how callers ask that ask gateways.
+const throughGateway = "gateway"
+
 // A caller asks for checks in one of the ways that there are.
 type caller struct {
 	name string
@@ -26,7 +29,7 @@ type caller struct {
 
 	rpc     *client.Client // of callers that can return and reset too
 	plain   bool           // it asks for one token of one limit, and gets no receipts
-	through string         // client, http or gateway
+	through string         // client, http or throughGateway
 }
 
 // httpChecker asks nodes over HTTP, each caller a different one first. A node that refuses the connection is passed over, as a
@@ -79,7 +82,8 @@ func (h *httpChecker) ask(ctx context.Context, node string, body []byte) (d limi
 	return d, fmt.Errorf("%s: %s", a.Status, text)
 }
 
-// gatewayChecker asks gateways, by sending requests that they let through or not.
+// gatewayChecker asks gateways, by sending requests that they let through or not. A request is sent once: the transport may send GET again where
+// a connection ends, and a check would be made twice.
 type gatewayChecker struct {
 	gateways []string // addresses
 	client   *http.Client
@@ -89,7 +93,7 @@ type gatewayChecker struct {
 // Check implements limit.Checker.
 func (g *gatewayChecker) Check(ctx context.Context, r limit.Request) (d limit.Decision, err error) {
 	gateway := g.gateways[int(g.turn.Add(1))%len(g.gateways)]
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+gateway+"/"+r.Limits[0].Name, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+gateway+"/"+r.Limits[0].Name, http.NoBody)
 	if err != nil {
 		return d, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -48,12 +47,7 @@ func (f wrongClock) String() string {
 
 // Begin makes the clock wrong.
 func (f wrongClock) Begin(_ context.Context, s *Stage) error {
-	h := s.host(f.node)
-	text := fmt.Sprintf(`{"offset_ns": %d, "drift_ppm": %d}`, f.offset.Nanoseconds(), f.drift)
-	if err := os.WriteFile(h.clock+".new", []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(h.clock+".new", h.clock)
+	return s.host(f.node).setClock(f.offset, f.drift)
 }
 
 // restarts says that only a new process will have the right clock: one that was behind has moved forward to where the clocks
@@ -71,7 +65,7 @@ func (f wrongClock) End(ctx context.Context, s *Stage) error {
 			return err
 		}
 	}
-	if err := os.Remove(h.clock); err != nil {
+	if err := h.rightClock(); err != nil {
 		return err
 	}
 	if err := s.back(ctx, h); err != nil {

@@ -14,8 +14,6 @@ type Config struct {
 	Args []string
 	// PerSecond is how many checks begin in a second, and Keys over how many keys they go.
 	PerSecond, Keys int
-	// Gateways is how many gateways ask for a part of the checks; 0 for none.
-	Gateways int
 	// Folder gets the history and the logs of the nodes. It is there, and empty. Required.
 	Folder string
 	// Lab is the network that the nodes are in; nil for loopback.

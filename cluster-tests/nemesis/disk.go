@@ -166,7 +166,7 @@ func (f restored) End(ctx context.Context, s *Stage) error {
 	}
 	h.excuse(true)
 	if err := s.back(ctx, h); err != nil {
-		if wanted, _ := h.is(); wanted || !strings.Contains(h.node().Log(), removedForEver) {
+		if wanted, _ := h.is(); wanted || !strings.Contains(h.log(), removedForEver) {
 			return err
 		}
 		// The operator does as it says.

@@ -30,6 +30,8 @@ type Kind struct {
 	Recovery time.Duration
 	// Operators says that it takes no node away: it may happen at the same time as one that does.
 	Operators bool
+	// Gateways says that it takes gateways, and no node: such faults stand in a lane of their own.
+	Gateways bool
 	// Harmless says that decisions stay exact: it is no excuse for a check that was denied.
 	Harmless bool
 	// Majority says that no quorum is left while it lasts: checks fail, and must.
@@ -40,11 +42,15 @@ type Kind struct {
 	Draw func(*Drawing) Fault
 }
 
-// names are those of nodes by their numbers, counted from 0.
-func names(nodes ...int) string {
-	all := make([]string, len(nodes))
-	for i, n := range nodes {
-		all[i] = fmt.Sprintf("node-%d", n+1)
+// names are those of nodes by their numbers, counted from 0, and gatewayNames those of gateways.
+func names(nodes ...int) string { return numbered("node-%d", nodes) }
+
+func gatewayNames(gateways ...int) string { return numbered("gateway-%d", gateways) }
+
+func numbered(name string, numbers []int) string {
+	all := make([]string, len(numbers))
+	for i, n := range numbers {
+		all[i] = fmt.Sprintf(name, n+1)
 	}
 	return strings.Join(all, ", ")
 }

@@ -8,7 +8,7 @@ import (
 var (
 	kindFrozen = Kind{
 		Name: "frozen", Weight: 3, Shortest: 100 * time.Millisecond, Longest: 12 * time.Second, Recovery: 500 * time.Millisecond,
-		Draw: func(d *Drawing) Fault { return frozen{victims{nodes: []int{d.one()}}} },
+		Draw: func(d *Drawing) Fault { return frozen{victims{numbers: []int{d.one()}}} },
 	}
 	kindStuttering = Kind{
 		Name: "stuttering", Weight: 1, Recovery: 4 * time.Second,
@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// frozen are nodes that are stopped as SIGSTOP does: their connections stay open, and they answer nothing. Then they go
+// frozen are nodes or gateways that are stopped as SIGSTOP does: their connections stay open, and they answer nothing. Then they go
 // on with what they hold, and with clocks that have moved.
 type frozen struct{ victims }
 

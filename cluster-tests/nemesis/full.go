@@ -54,7 +54,7 @@ func (f full) End(ctx context.Context, s *Stage) error {
 			return err
 		}
 	}
-	log := h.node().Log()
+	log := h.log()
 	wanted, _ := h.is()
 	if !wanted && !strings.Contains(log, "no space left on device") {
 		return fmt.Errorf("%s has ended on a full disk and does not say so: %s", h.name, lastLine(log))

@@ -7,20 +7,15 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-
-	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
 
-// gateways starts the gateways, and makes as many callers that ask through them as there are others. The gateways are not
-// among the victims of faults; in a network of their own they stand where each is a host.
+// gateways starts the gateways, and makes as many callers that ask through them as there are others. In a network of their own each is a host,
+// which callers always reach.
 func (s *Stage) gateways(cfg Config) error {
 	if cfg.Gateways == 0 {
 		return nil
 	}
-	application := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.t.Cleanup(application.Close)
 	var routes strings.Builder
 	for _, st := range streams {
 		if st.plain {
@@ -28,25 +23,55 @@ func (s *Stage) gateways(cfg Config) error {
 				st.rules[0].name, gatewayKey)
 		}
 	}
-	var proxies []string
+	token := filepath.Join(s.folder, "token")
+	if err := os.WriteFile(token, []byte("the-token-of-all-operators\n"), 0o600); err != nil {
+		return err
+	}
+	asks := &gatewayChecker{client: &http.Client{Transport: transport(nil)}}
 	for i := range cfg.Gateways {
-		name := fmt.Sprintf("gateway-%d", i+1)
-		at := func() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(process.FreePorts(s.t, 1))) }
-		proxy, admin := at(), at()
-		text := fmt.Sprintf("name: %s\ncluster: {servers: [%s], decide_within: %s}\nadmin: {listen: %q}\n"+
-			"proxy: {listen: %q, upstreams: {application: {urls: [%q]}}}\nroutes:\n%s",
-			name, strings.Join(s.cluster.Servers(), ", "), deadline, admin, proxy, application.URL, routes.String())
+		name := gatewayNames(i)
+		application, err := s.application(name)
+		if err != nil {
+			return err
+		}
 		file := filepath.Join(s.folder, name+".yaml")
+		g := s.cluster.PlanGateway(name, file)
+		text := fmt.Sprintf("name: %s\ncluster: {servers: [%s], decide_within: %s}\nadmin: {listen: %q, token_file: %q}\n"+
+			"proxy: {listen: %q, upstreams: {application: {urls: [%q]}}}\nroutes:\n%s",
+			name, strings.Join(s.cluster.Servers(), ", "), deadline, g.Admin, token, g.Proxy, application, routes.String())
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return err
 		}
-		process.Launch(s.t, cfg.Binary, "gateway", "--config", file).WaitForLog("msg=serving")
-		proxies = append(proxies, proxy)
+		h := &host{name: name, stage: s, program: g, clock: filepath.Join(s.folder, "clocks", name)}
+		h.parting = func() { s.edgeWork.add(g.Admin) }
+		s.edges = append(s.edges, h)
+		asks.gateways = append(asks.gateways, g.Proxy)
+		if cfg.Lab != nil {
+			s.callerHosts = append(s.callerHosts, name) // to nodes it is one
+		}
 	}
-	asks := &gatewayChecker{gateways: proxies, client: &http.Client{Transport: transport(nil)}}
+	if err := s.back(s.t.Context(), s.edges...); err != nil {
+		return err
+	}
 	s.idle = append(s.idle, asks.client.CloseIdleConnections)
 	for range len(s.traffic.callers) {
-		s.traffic.callers = append(s.traffic.callers, caller{name: "gateways", Checker: asks, plain: true, through: "gateway"})
+		s.traffic.callers = append(s.traffic.callers, caller{name: "gateways", Checker: asks, plain: true, through: throughGateway})
 	}
 	return nil
+}
+
+// application starts what stands behind a gateway, and is its URL as the gateway reaches it.
+func (s *Stage) application(gateway string) (url string, err error) {
+	at := "127.0.0.1"
+	if s.lab != nil {
+		at = s.lab.Router(gateway)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Listener.Close()                                                              //nolint:errcheck // it is replaced
+	if server.Listener, err = net.Listen("tcp", net.JoinHostPort(at, "0")); err != nil { //nolint:noctx // it does not wait
+		return "", err
+	}
+	server.Start()
+	s.t.Cleanup(server.Close)
+	return server.URL, nil
 }

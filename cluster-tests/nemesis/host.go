@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
 
 // launch starts the process, unless it runs, and watches it.
@@ -24,16 +22,16 @@ func (h *host) launchLocked() error {
 	if h.wanted || h.retired {
 		return nil
 	}
-	if err := h.member.Begin(); err != nil {
+	if err := h.program.Begin(); err != nil {
 		return err
 	}
 	h.stage.t.Cleanup(h.release) // before the process is killed
 	h.wanted = true
 	h.life++
-	node, life := h.member.Node, h.life
+	exited, life := h.program.Exited(), h.life
 	h.stage.watches.Go(func() {
-		<-node.Exited()
-		h.ended(node, life)
+		<-exited
+		h.ended(life)
 	})
 	return nil
 }
@@ -47,7 +45,7 @@ func (h *host) release() {
 
 // ended looks whether a process was meant to end. One that was not is a finding; it is started again, so that the run
 // can go on.
-func (h *host) ended(node *process.Node, life int) {
+func (h *host) ended(life int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.wanted || h.life != life {
@@ -55,10 +53,10 @@ func (h *host) ended(node *process.Node, life int) {
 	}
 	h.wanted = false
 	if h.excused {
-		h.stage.say("%s has ended by itself, as it has to: %s", h.name, lastLine(node.Log()))
+		h.stage.say("%s has ended by itself, as it has to: %s", h.name, lastLine(h.program.Log()))
 		return
 	}
-	h.stage.problem("%s has ended by itself in its life %d: %s", h.name, life, lastLine(node.Log()))
+	h.stage.problem("%s has ended by itself in its life %d: %s", h.name, life, lastLine(h.program.Log()))
 	if h.crashes++; h.crashes < mostCrashes {
 		if err := h.launchLocked(); err != nil {
 			h.stage.problem("%v", err)
@@ -80,10 +78,18 @@ func (h *host) kill() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.wanted {
-		h.wanted = false
-		h.member.Kill()
+		h.partLocked()
+		h.program.Kill()
 	}
 	return nil
+}
+
+// partLocked says that the process is not to run any more.
+func (h *host) partLocked() {
+	h.wanted = false
+	if h.parting != nil {
+		h.parting()
+	}
 }
 
 // stop stops the process in good order, if it runs.
@@ -93,15 +99,15 @@ func (h *host) stop(ctx context.Context) error {
 	if !h.wanted {
 		return nil
 	}
-	h.wanted = false
+	h.partLocked()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	code, err := h.member.Terminate(ctx)
+	code, err := h.program.Terminate(ctx)
 	if err == nil && code != 0 {
-		err = fmt.Errorf("exit code %d: %s", code, lastLine(h.member.Log()))
+		err = fmt.Errorf("exit code %d: %s", code, lastLine(h.program.Log()))
 	}
 	if err != nil {
-		h.member.Kill()
+		h.program.Kill()
 		return fmt.Errorf("%s was stopped in good order: %w", h.name, err)
 	}
 	return nil
@@ -119,7 +125,7 @@ func (h *host) signal(s syscall.Signal) error {
 	if !h.wanted {
 		return nil
 	}
-	if err := h.member.Send(s); err != nil {
+	if err := h.program.Send(s); err != nil {
 		return fmt.Errorf("%s: signal %v: %w", h.name, s, err)
 	}
 	return nil
@@ -139,11 +145,11 @@ func (h *host) retire() {
 	h.retired = true
 }
 
-// ceased says whether the process has ended by itself, and may.
+// ceased says whether the process has ended by itself, and may, or has so often that it is not started again.
 func (h *host) ceased() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.excused && !h.wanted
+	return !h.wanted && (h.excused || h.crashes >= mostCrashes)
 }
 
 // is are the states of the host at this moment.
@@ -153,25 +159,25 @@ func (h *host) is() (wanted, retired bool) {
 	return h.wanted, h.retired
 }
 
-// node is the process of this life; nil before the first.
-func (h *host) node() *process.Node {
+// log is what the process of this life has said.
+func (h *host) log() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.member.Node
+	return h.program.Log()
 }
 
-// serving waits until the node says that it serves. A process that ends meanwhile was seen by its watch; one that may
+// serving waits until the process says that it serves. A process that ends meanwhile was seen by its watch; one that may
 // end, and did, is not waited for.
 func (h *host) serving(ctx context.Context) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for !h.member.Serves(ctx) {
+	for !h.program.Serves(ctx) {
 		if h.ceased() {
-			return fmt.Errorf("%s has ended before it served: %s", h.name, lastLine(h.node().Log()))
+			return fmt.Errorf("%s has ended before it served: %s", h.name, lastLine(h.log()))
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("%s does not serve %.1f s after it was to: %s", h.name, time.Since(began).Seconds(), lastLine(h.node().Log()))
+			return fmt.Errorf("%s does not serve %.1f s after it was to: %s", h.name, time.Since(began).Seconds(), lastLine(h.log()))
 		}
 	}
 	return nil
@@ -211,3 +217,15 @@ func running(hosts []*host) (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// setClock makes the clock wrong: by so much, and by so many microseconds more in each second.
+func (h *host) setClock(offset time.Duration, drift int) error {
+	text := fmt.Sprintf(`{"offset_ns": %d, "drift_ppm": %d}`, offset.Nanoseconds(), drift)
+	if err := os.WriteFile(h.clock+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(h.clock+".new", h.clock)
+}
+
+// rightClock makes it right.
+func (h *host) rightClock() error { return os.Remove(h.clock) }

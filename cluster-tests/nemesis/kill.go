@@ -16,7 +16,7 @@ var (
 	}
 	kindTwoKilled = Kind{
 		Name: "majority killed", Weight: 1, Shortest: 500 * time.Millisecond, Longest: 5 * time.Second, Recovery: 2 * time.Second, Majority: true,
-		Draw: func(d *Drawing) Fault { return manyKilled{victims{nodes: d.some(d.minority() + 1)}} },
+		Draw: func(d *Drawing) Fault { return manyKilled{victims{numbers: d.some(d.minority() + 1)}} },
 	}
 	kindAllKilled = Kind{
 		Name: "all killed", Weight: 1, Longest: 3 * time.Second, Recovery: 2 * time.Second, Majority: true,
@@ -60,7 +60,7 @@ func (f *leaderKilled) Begin(ctx context.Context, s *Stage) (err error) {
 // End starts it again.
 func (f *leaderKilled) End(ctx context.Context, s *Stage) error { return s.back(ctx, f.victim) }
 
-// manyKilled are some nodes, or all, that are killed at once.
+// manyKilled are some nodes or gateways, or all, that are killed at once.
 type manyKilled struct{ victims }
 
 func (f manyKilled) String() string { return f.who() + " " + f.be() + " killed" }

@@ -11,7 +11,7 @@ func Kinds() []Kind {
 		kindWiped, kindCopied, kindRestored, kindRestoredLastLife, kindFull, kindFloored, kindRecovered,
 		kindAhead, kindBehind, kindDrifting,
 		kindResized, kindLimits, kindResets, kindFlood, kindLate,
-	}, networkKinds()...)
+	}, append(networkKinds(), gatewayKinds()...)...)
 }
 
 // Quick are the names of the kinds that are over within seconds.

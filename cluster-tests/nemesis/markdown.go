@@ -67,6 +67,9 @@ func (r *Report) writeCalls(b *strings.Builder) {
 	b.WriteString("\n")
 	l := r.ledger
 	fmt.Fprintf(b, "Returns: %s. Resets: %s. Extensions of permits: %s.\n\nHolds: %s.\n\n", outcomes(l.returns), outcomes(l.resets), outcomes(l.extends), l.holds)
+	if r.Gateways > 0 {
+		fmt.Fprintf(b, "Gateways: %s.\n\n", r.edgeWork)
+	}
 	fmt.Fprintf(b, "| asked | checks | admitted | denied | failed |\n|---|---|---|---|---|\n")
 	for _, through := range sorted(r.byThrough) {
 		c := r.byThrough[through]

@@ -35,7 +35,7 @@ func (s *Stage) members() (all []*host) {
 
 // adopt makes a host of a member that is planned.
 func (s *Stage) adopt(m *process.Member) (*host, error) {
-	h := &host{name: m.Name, stage: s, member: m, disk: filepath.Join(s.folder, "disks", m.Name), clock: filepath.Join(s.folder, "clocks", m.Name)}
+	h := &host{name: m.Name, stage: s, program: m, member: m, disk: filepath.Join(s.folder, "disks", m.Name), clock: filepath.Join(s.folder, "clocks", m.Name)}
 	if err := h.prepareDisk(); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Stage) nodeNames() (all []string) {
 	return all
 }
 
-// back starts nodes that do not run, and returns when they serve.
+// back starts hosts that do not run, and returns when they serve.
 func (s *Stage) back(ctx context.Context, hosts ...*host) error {
 	for _, h := range hosts {
 		if err := h.launch(); err != nil {
@@ -64,7 +64,7 @@ func (s *Stage) back(ctx context.Context, hosts ...*host) error {
 	return s.ready(ctx, hosts...)
 }
 
-// ready returns when the nodes serve.
+// ready returns when the hosts serve.
 func (s *Stage) ready(ctx context.Context, hosts ...*host) error {
 	for _, h := range hosts {
 		if _, retired := h.is(); retired {

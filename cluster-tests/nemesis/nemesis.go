@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -114,9 +115,9 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 		s.cluster = process.NewClusterIn(s.t, cfg.Lab, cfg.Binary, cfg.Nodes, founding(), args...)
 	}
 	s.cluster.Logs = cfg.Folder
-	s.cluster.Prepare = func(m *process.Member, cmd *exec.Cmd) {
-		cmd.Env = append(cmd.Env, "JETON_FAULT_CLOCK="+filepath.Join(s.folder, "clocks", m.Name))
-		if _, forgetful := s.forgetful.Load(m.Name); forgetful {
+	s.cluster.Prepare = func(name string, cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "JETON_FAULT_CLOCK="+filepath.Join(s.folder, "clocks", name))
+		if _, forgetful := s.forgetful.Load(name); forgetful {
 			cmd.Args = append(cmd.Args, "--durability", "memory")
 		}
 	}
@@ -256,7 +257,7 @@ func (s *Stage) close() {
 		}
 	}
 	s.admin.Close() //nolint:errcheck // nothing is asked any more
-	for _, h := range s.members() {
+	for _, h := range slices.Concat(s.edges, s.members()) {
 		if err := h.stop(context.Background()); err != nil {
 			s.problem("%v", err)
 		}

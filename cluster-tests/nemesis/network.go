@@ -56,14 +56,18 @@ func (c *cuts) make(ctx context.Context, s *Stage, some, others []string, cut fu
 	})
 }
 
-// End mends them, and waits until all nodes serve.
-func (c *cuts) End(ctx context.Context, s *Stage) error {
-	err := s.onNetwork(ctx, func(l *network.Lab) {
+// mend mends them.
+func (c *cuts) mend(ctx context.Context, s *Stage) error {
+	return s.onNetwork(ctx, func(l *network.Lab) {
 		for _, p := range c.pairs {
 			l.Mend(p[0], p[1])
 		}
 	})
-	if err != nil {
+}
+
+// End mends them, and waits until all nodes serve.
+func (c *cuts) End(ctx context.Context, s *Stage) error {
+	if err := c.mend(ctx, s); err != nil {
 		return err
 	}
 	return s.ready(ctx, s.members()...)

@@ -33,6 +33,7 @@ type Report struct {
 	byThrough, byLimit map[string]*tally
 	reasons            map[string]int64
 	ledger             *ledger
+	edgeWork           *edgeWork
 	stalls             int
 	longestStall       time.Duration
 	outages            []outage
@@ -59,7 +60,7 @@ const (
 // judge reads the history and the logs, and lets all checkers judge.
 func (r *Report) judge(s *Stage, file string) error {
 	began := time.Now()
-	r.ledger = s.traffic.ledger
+	r.ledger, r.edgeWork = s.traffic.ledger, &s.edgeWork
 	r.stalls, r.longestStall = s.traffic.stalls, s.traffic.longestStall
 	r.total, r.byThrough, r.reasons = r.ledger.sums(func(k tallyKey) string { return k.through })
 	_, r.byLimit, _ = r.ledger.sums(func(k tallyKey) string { return k.limit })
@@ -78,7 +79,8 @@ func (r *Report) judge(s *Stage, file string) error {
 	}
 	r.epsilon = oneMachine
 	for _, p := range r.Played {
-		if _, wrong := p.Fault.(wrongClock); wrong {
+		switch p.Fault.(type) {
+		case wrongClock, gatewayClock:
 			r.epsilon = tolerated
 		}
 	}
@@ -112,6 +114,9 @@ func (r *Report) Err() error {
 	if r.total.Admitted == 0 {
 		all = append(all, errors.New("no check was admitted: the run proves nothing"))
 	}
+	if r.Gateways > 0 && r.edgeWork.here() == 0 {
+		all = append(all, errors.New("no check was decided at a gateway: the run proves nothing of leases"))
+	}
 	return errors.Join(all...)
 }
 
@@ -143,6 +148,9 @@ func (r *Report) attribute(began time.Time) []outage {
 			// A check that began shortly before a fault was under way when it struck.
 			if o.Began > at+deadline {
 				break
+			}
+			if o.Kind.Gateways && f.through != throughGateway {
+				continue
 			}
 			if at <= o.Ended+aftermath && (to == nil || !o.Kind.Operators || to.Ended+aftermath < at) {
 				to = o

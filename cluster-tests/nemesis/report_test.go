@@ -69,6 +69,27 @@ func TestFailuresArePutDownToFaults(t *testing.T) {
 	}
 }
 
+// What fails elsewhere is not put down to a fault of gateways.
+func TestGatewayFaultsExplainWhatFailsThroughGateways(t *testing.T) {
+	began := time.Now()
+	s := time.Second
+	all := gatewayKinds()
+	r := &Report{
+		Played: []*Played{
+			playedAt(kindKilled, killed{0}, 10*s, 12*s, 13*s),
+			playedAt(all[0], manyKilled{victims{gateways: true, numbers: []int{0}}}, 11*s, 12*s, 13*s),
+		},
+		ledger: newLedger(history.NewWriter(os.Stderr)),
+	}
+	for _, through := range []string{"client", throughGateway, "http"} {
+		r.ledger.failures = append(r.ledger.failures, failure{at: began.Add(12 * s), reason: "connection", through: through})
+	}
+	r.outages = r.attribute(began)
+	if r.outages[0].failed != 2 || r.outages[1].failed != 1 {
+		t.Errorf("%d failures are put down to the node and %d to the gateway, want 2 and 1", r.outages[0].failed, r.outages[1].failed)
+	}
+}
+
 // Everything that can be wrong makes a run fail, and stands in its report.
 func TestReportTellsWhatIsWrong(t *testing.T) {
 	good := func() *Report {
@@ -83,10 +104,11 @@ func TestReportTellsWhatIsWrong(t *testing.T) {
 	}
 	for want, breaks := range map[string]func(*Report){
 		"disjoint: 1 violations":         func(r *Report) { r.Verdicts[0].Found = 1 },
-		"1 of 7 keys are stuck":          func(r *Report) { r.Stuck = []string{"small:1: deadline"} },
+		"1 of 7 keys are stuck":          func(r *Report) { r.Stuck = []string{"small.1: deadline"} },
 		"1 times of 9 something is held": func(r *Report) { r.Looked, r.Held = 9, []string{"held of held:1 at node-2: 5 tokens by 1 holds"} },
 		"node-2 has ended":               func(r *Report) { r.Problems = []string{"node-2 has ended by itself"} },
 		"no check was admitted":          func(r *Report) { r.total.Admitted = 0 },
+		"was decided at a gateway":       func(r *Report) { r.Gateways, r.edgeWork = 2, &edgeWork{} },
 	} {
 		r := good()
 		breaks(r)

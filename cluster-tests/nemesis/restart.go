@@ -8,7 +8,7 @@ import (
 var (
 	kindRestarted = Kind{
 		Name: "restarted", Weight: 2, Longest: 3 * time.Second, Recovery: 2 * time.Second,
-		Draw: func(d *Drawing) Fault { return restarted{d.one()} },
+		Draw: func(d *Drawing) Fault { return restarted{victims{numbers: []int{d.one()}}} },
 	}
 	kindRolled = Kind{
 		Name: "rolling restart", Weight: 1, Recovery: 6 * time.Second,
@@ -16,16 +16,18 @@ var (
 	}
 )
 
-// restarted is a node that an operator stops in good order, and starts again.
-type restarted struct{ node int }
+// restarted is a node or a gateway that an operator stops in good order, and starts again.
+type restarted struct{ victims }
 
-func (f restarted) String() string { return names(f.node) + " is stopped in good order" }
+func (f restarted) String() string { return f.who() + " " + f.be() + " stopped in good order" }
 
 // Begin stops it.
-func (f restarted) Begin(ctx context.Context, s *Stage) error { return s.host(f.node).stop(ctx) }
+func (f restarted) Begin(ctx context.Context, s *Stage) error {
+	return f.each(s, func(h *host) error { return h.stop(ctx) })
+}
 
 // End starts it again.
-func (f restarted) End(ctx context.Context, s *Stage) error { return s.back(ctx, s.host(f.node)) }
+func (f restarted) End(ctx context.Context, s *Stage) error { return s.back(ctx, f.hosts(s)...) }
 
 // rolled are all nodes, restarted one after the other, as for a new version.
 type rolled struct {

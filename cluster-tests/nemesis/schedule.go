@@ -74,17 +74,21 @@ func kindNames() []string {
 }
 
 // Draw draws a schedule. The same setting gives the same one. Faults that take nodes away stand in as many lanes as
-// nodes may be away, each with candidates of its own; what operators and callers do stands in a lane besides.
+// nodes may be away, each with candidates of its own; what operators and callers do, and what happens to gateways, stands in a lane each
+// besides.
 func Draw(s Setting) ([]Entry, error) {
 	kinds, _, err := s.kinds()
 	if err != nil {
 		return nil, err
 	}
-	var takers, operators []Kind
+	var takers, operators, gateways []Kind
 	for _, k := range kinds {
-		if k.Operators {
+		switch {
+		case k.Operators:
 			operators = append(operators, k)
-		} else {
+		case k.Gateways:
+			gateways = append(gateways, k)
+		default:
 			takers = append(takers, k)
 		}
 	}
@@ -98,6 +102,7 @@ func Draw(s Setting) ([]Entry, error) {
 		all = append(all, s.lane(lane, takers, candidates)...)
 	}
 	all = append(all, s.lane(lanes, operators, nil)...)
+	all = append(all, s.lane(lanes+1, gateways, nil)...)
 	slices.SortStableFunc(all, func(a, b Entry) int { return int(a.At - b.At) })
 	return all, nil
 }

@@ -11,10 +11,11 @@ import (
 
 func drawSetting(t *rapid.T) Setting {
 	s := Setting{
-		Nodes:   rapid.SampledFrom([]int{3, 5}).Draw(t, "nodes"),
-		Time:    time.Duration(rapid.IntRange(5, 1800).Draw(t, "seconds")) * time.Second,
-		Seed:    rapid.Uint64().Draw(t, "seed"),
-		Network: rapid.Bool().Draw(t, "network"), Mounts: rapid.Bool().Draw(t, "mounts"), Late: rapid.Bool().Draw(t, "late"),
+		Nodes:    rapid.SampledFrom([]int{3, 5}).Draw(t, "nodes"),
+		Gateways: rapid.IntRange(0, 3).Draw(t, "gateways"),
+		Time:     time.Duration(rapid.IntRange(5, 1800).Draw(t, "seconds")) * time.Second,
+		Seed:     rapid.Uint64().Draw(t, "seed"),
+		Network:  rapid.Bool().Draw(t, "network"), Mounts: rapid.Bool().Draw(t, "mounts"), Late: rapid.Bool().Draw(t, "late"),
 	}
 	s.Replicas = rapid.SampledFrom([]int{3, s.Nodes}).Draw(t, "replicas")
 	return s
@@ -73,7 +74,14 @@ func TestDrawKeepsToItsRules(t *testing.T) {
 			if e.Kind.Operators != (e.Lane == s.minority()) {
 				t.Fatalf("%v stands in lane %d", e, e.Lane)
 			}
+			if e.Kind.Gateways != (e.Lane == s.minority()+1) {
+				t.Fatalf("%v stands in lane %d", e, e.Lane)
+			}
 			switch f := e.Fault.(type) {
+			case manyKilled:
+				if f.gateways && slices.ContainsFunc(f.numbers, func(n int) bool { return n >= s.Gateways }) {
+					t.Fatalf("%v: there are %d gateways", e, s.Gateways)
+				}
 			case killed:
 				if f.node >= s.Nodes || f.node%s.minority() != e.Lane {
 					t.Fatalf("%v: it is another lane's node", e)
@@ -92,7 +100,7 @@ func TestDrawKeepsToItsRules(t *testing.T) {
 // A run of 30 minutes plays every kind that can be played.
 func TestDrawPlaysAllKinds(t *testing.T) {
 	for seed := range uint64(20) {
-		s := Setting{Nodes: 3, Replicas: 3, Time: 30 * time.Minute, Seed: seed, Network: true, Mounts: true, Late: true}
+		s := Setting{Nodes: 3, Replicas: 3, Time: 30 * time.Minute, Seed: seed, Gateways: 2, Network: true, Mounts: true, Late: true}
 		entries, err := Draw(s)
 		if err != nil {
 			t.Fatal(err)

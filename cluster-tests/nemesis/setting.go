@@ -6,6 +6,8 @@ import "time"
 type Setting struct {
 	// Nodes is how many nodes the cluster is founded with, and Replicas how many keep each register.
 	Nodes, Replicas int
+	// Gateways is how many gateways ask for a part of the checks; 0 for none.
+	Gateways int
 	// Time is how long faults go on.
 	Time time.Duration
 	// Seed decides everything that is drawn.

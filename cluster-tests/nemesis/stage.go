@@ -1,12 +1,14 @@
 package nemesis
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,18 +40,23 @@ type Stage struct {
 	forgetful   sync.Map     // which nodes are started in memory mode, by name
 	copiedAt    sync.Map     // when the disk of a node was copied last: name to time.Time
 
+	edges    []*host // the gateways
+	edgeWork edgeWork
+
 	mu       sync.Mutex
-	hosts    []*host
+	hosts    []*host // the nodes
 	problems []string
 }
 
-// A host is a node, running or not, and what is wanted of it.
+// A host is a node or a gateway, running or not, and what is wanted of it.
 type host struct {
-	name   string
-	stage  *Stage
-	member *process.Member // what it holds of its process is guarded by mu
-	disk   string          // the folder, or the mounted file system, that holds its data
-	clock  string          // the file that says how wrong its clock is
+	name    string
+	stage   *Stage
+	program program         // what it holds of its process is guarded by mu
+	member  *process.Member // the program of a node; nil for a gateway
+	disk    string          // the folder, or the mounted file system, that holds a node's data
+	clock   string          // the file that says how wrong its clock is
+	parting func()          // is called before the process is ended; nil for nothing
 
 	mu      sync.Mutex
 	life    int
@@ -57,6 +64,21 @@ type host struct {
 	wanted  bool // it is to run
 	excused bool // it may end by itself: its disk is full
 	retired bool // it was taken out of the cluster for ever
+}
+
+// A program is what a host runs, in one process after the other.
+type program interface {
+	// Begin starts a process, and does not wait.
+	Begin() error
+	// Serves asks it once whether it serves.
+	Serves(ctx context.Context) bool
+	// Exited is closed when the process has ended, and Log what it has said.
+	Exited() <-chan struct{}
+	Log() string
+
+	Kill()
+	Send(s syscall.Signal) error
+	Terminate(ctx context.Context) (code int, err error)
 }
 
 // say writes a line to the output of the test.

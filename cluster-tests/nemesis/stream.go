@@ -13,6 +13,7 @@ type rule struct{ name, fields string }
 type stream struct {
 	rules   []rule        // the limits of each check, which admit it together or not at all
 	share   float64       // of all checks
+	burst   int           // so many checks in a row go to one key; 0 for one
 	keys    float64       // how many keys take turns, as a part of those that the run has, one at least; negative: see opening
 	cost    int64         // the most tokens of a check; each costs one of 1 to cost
 	returns float64       // the share of what was admitted that is given back
@@ -33,14 +34,18 @@ const (
 
 // streams are what is asked: small and large buckets that are asked for more than they refill, one key that is always at its
 // limit, buckets that refill so slowly that every token which comes back by mistake shows, what is given back, what is
-// reset, what gateways and clients decide by leases, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, holds of budgets that
+// reset, what gateways and clients decide by leases, one key after the other, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, holds of budgets that
 // any node settles and of one that only its owner does, and limits of every other algorithm: among them a window that is asked for so
 // often that its owner takes room ahead, and permits whose callers die.
 var streams = []stream{
-	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.22, keys: 0.85, cost: 1, plain: true},
+	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.19, keys: 0.85, cost: 1, plain: true},
 	{rules: []rule{{"large", "capacity: 1000, refill: 100/s"}}, share: 0.08, keys: 0.01, cost: 20},
 	{rules: []rule{{"hot", "capacity: 100, refill: 100/s"}}, share: 0.12, cost: 1, plain: true},
-	{rules: []rule{{"leased", "capacity: 200, refill: 100/s, consistency: leased"}}, share: 0.06, cost: 1, plain: true},
+	{rules: []rule{{"leased", "capacity: 150, refill: 5/s, consistency: leased"}}, share: 0.06, burst: 240, keys: 0.02, cost: 1, plain: true},
+	{
+		rules: []rule{{"leased-window", "algorithm: fixed-window, limit: 150, window: 12s, consistency: leased"}},
+		share: 0.03, burst: 200, keys: 0.002, cost: 1, plain: true,
+	},
 	{rules: []rule{{"leased-some", "capacity: 20, refill: 20/s, consistency: leased"}}, share: 0.03, keys: 0.002, cost: 3},
 	{rules: []rule{{"slow", "capacity: 10, refill: 1/1h"}}, share: 0.06, keys: -1, cost: 2},
 	{rules: []rule{{"given", "capacity: 5, refill: 1/s"}}, share: 0.06, keys: 0.08, cost: 2, returns: 0.5},
@@ -97,7 +102,7 @@ func (s *stream) keyCount(all int, elapsed time.Duration) int {
 // key is the key of the n-th check of a stream.
 func (s *stream) key(r *rand.Rand, n, all int, elapsed time.Duration) string {
 	count := s.keyCount(all, elapsed)
-	i := n % count
+	i := n / max(1, s.burst) % count
 	if s.keys < 0 {
 		i = r.IntN(count)
 		if r.Float64() < toNewest {
@@ -107,5 +112,5 @@ func (s *stream) key(r *rand.Rand, n, all int, elapsed time.Duration) string {
 	return s.name(i)
 }
 
-// name is the i-th key of a stream.
-func (s *stream) name(i int) string { return fmt.Sprintf("%s:%d", s.rules[0].name, i) }
+// name is the i-th key of a stream. It has no colon, which gateways escape: to nodes it is the same key whoever asks.
+func (s *stream) name(i int) string { return fmt.Sprintf("%s.%d", s.rules[0].name, i) }

@@ -1,31 +1,44 @@
 package nemesis
 
-// victims are the nodes that something is done to: some, by their numbers from 0, or all that there are at the time.
+// victims are the nodes, or the gateways, that something is done to: some, by their numbers from 0, or all that there are at the time.
 type victims struct {
-	nodes []int
-	all   bool
+	numbers  []int
+	gateways bool
+	all      bool
 }
 
 func (v victims) who() string {
-	if v.all {
+	switch {
+	case v.all && v.gateways:
+		return "all gateways"
+	case v.all:
 		return "all nodes"
+	case v.gateways:
+		return gatewayNames(v.numbers...)
 	}
-	return names(v.nodes...)
+	return names(v.numbers...)
 }
 
 func (v victims) be() string {
-	if v.all || len(v.nodes) > 1 {
+	if v.all || len(v.numbers) > 1 {
 		return "are"
 	}
 	return "is"
 }
 
 func (v victims) hosts(s *Stage) (hosts []*host) {
-	if v.all {
+	switch {
+	case v.all && v.gateways:
+		return s.edges
+	case v.all:
 		return s.members()
 	}
-	for _, n := range v.nodes {
-		hosts = append(hosts, s.host(n))
+	for _, n := range v.numbers {
+		if v.gateways {
+			hosts = append(hosts, s.edges[n])
+		} else {
+			hosts = append(hosts, s.host(n))
+		}
 	}
 	return hosts
 }

@@ -31,6 +31,7 @@ type host struct {
 	space   *space
 	address string
 	port    string // of the router, to which its cable leads
+	router  string // the address of that end
 }
 
 // mostHosts is how many numbers an address has for them.
@@ -73,6 +74,14 @@ func (l *Lab) Host(name string) string {
 	return l.hostLocked(name).address
 }
 
+// Router is the IP address at which a host reaches the test.
+func (l *Lab) Router(name string) string {
+	l.t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hostLocked(name).router
+}
+
 // hostLocked is a host, which is made unless it is there.
 func (l *Lab) hostLocked(name string) *host {
 	l.t.Helper()
@@ -97,11 +106,10 @@ func (l *Lab) plug(n int) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{space: s, address: fmt.Sprintf("10.77.%d.1", n), port: "host" + strconv.Itoa(n)}
-	router := fmt.Sprintf("10.77.%d.254", n)
+	h := &host{space: s, address: fmt.Sprintf("10.77.%d.1", n), port: "host" + strconv.Itoa(n), router: fmt.Sprintf("10.77.%d.254", n)}
 	err = l.batch(
 		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", h.port, s.thread),
-		fmt.Sprintf("addr add %s/24 dev %s", router, h.port),
+		fmt.Sprintf("addr add %s/24 dev %s", h.router, h.port),
 		fmt.Sprintf("link set %s up", h.port),
 	)
 	if err == nil {
@@ -109,7 +117,7 @@ func (l *Lab) plug(n int) (*host, error) {
 			"link set lo up",
 			"addr add " + h.address + "/24 dev eth0",
 			"link set eth0 up",
-			"route add default via " + router,
+			"route add default via " + h.router,
 		})
 	}
 	if err != nil {

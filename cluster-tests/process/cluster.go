@@ -22,8 +22,8 @@ type Cluster struct {
 	Members []*Member
 	// Logs is a folder in which NAME.log gets what each node says, in all of its lives; empty for none.
 	Logs string
-	// Prepare, unless nil, may change the command of a member before it is started: its environment, or what it is run by.
-	Prepare func(m *Member, cmd *exec.Cmd)
+	// Prepare, unless nil, may change the command of what has that name before it is started: its environment, or what it is run by.
+	Prepare func(name string, cmd *exec.Cmd)
 
 	t      *testing.T
 	place  Place // nil for this machine as it is
@@ -110,17 +110,26 @@ func (c *Cluster) KeyFile() string { return filepath.Join(c.dir, "key") }
 func (c *Cluster) Plan() *Member {
 	c.t.Helper()
 	m := &Member{Name: fmt.Sprintf("node-%d", len(c.Members)+1), cluster: c}
-	host, base := "127.0.0.1", lowest
-	if c.place == nil {
-		base = FreePorts(c.t, 4)
-	} else {
-		host = c.place.Host(m.Name)
-	}
-	at := func(i int) string { return net.JoinHostPort(host, strconv.Itoa(base+i)) }
-	m.GRPC, m.Gossip, m.HTTP, m.Raft = at(0), at(1), at(2), at(3)
+	at := c.addresses(m.Name, 4)
+	m.GRPC, m.Gossip, m.HTTP, m.Raft = at[0], at[1], at[2], at[3]
 	m.Data = filepath.Join(c.dir, m.Name)
 	c.Members = append(c.Members, m)
 	return m
+}
+
+// addresses are n at which what has that name may listen.
+func (c *Cluster) addresses(name string, n int) (all []string) {
+	c.t.Helper()
+	host, base := "127.0.0.1", lowest
+	if c.place == nil {
+		base = FreePorts(c.t, n)
+	} else {
+		host = c.place.Host(name)
+	}
+	for i := range n {
+		all = append(all, net.JoinHostPort(host, strconv.Itoa(base+i)))
+	}
+	return all
 }
 
 // Add plans a node that joins the others, starts it, and returns when it serves.
@@ -188,29 +197,38 @@ func (m *Member) Begin() error {
 		"--listen-grpc", m.GRPC, "--listen-http", m.HTTP, "--listen-gossip", m.Gossip, "--listen-raft", m.Raft,
 	}
 	c := m.cluster
-	cmd := exec.Command(c.binary, append(append(args, c.args...), m.args...)...) //nolint:noctx // it is ended by signals
+	n, err := c.begin(m.Name, append(append(args, c.args...), m.args...))
+	if err != nil {
+		return err
+	}
+	n.GRPC, n.HTTP = m.GRPC, m.HTTP
+	m.Node = n
+	return nil
+}
+
+// begin starts the binary where what has that name is to run.
+func (c *Cluster) begin(name string, args []string) (*Node, error) {
+	cmd := exec.Command(c.binary, args...) //nolint:noctx // it is ended by signals
 	cmd.Env = Environ()
 	if c.Prepare != nil {
-		c.Prepare(m, cmd)
+		c.Prepare(name, cmd)
 	}
 	if c.place != nil {
-		c.place.Enter(m.Name, cmd)
+		c.place.Enter(name, cmd)
 	}
 	var file io.WriteCloser // a nil interface unless there is a file
 	if c.Logs != "" {
-		f, err := os.OpenFile(filepath.Join(c.Logs, m.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(filepath.Join(c.Logs, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		file = f
 	}
 	n, err := run(c.t, cmd, file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.Name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n.GRPC, n.HTTP = m.GRPC, m.HTTP
-	m.Node = n
-	return nil
+	return n, nil
 }
 
 // Ready returns when the node says that it serves.
@@ -240,8 +258,11 @@ func (m *Member) Await(ctx context.Context) error {
 }
 
 // Serves asks the node once whether it serves.
-func (m *Member) Serves(ctx context.Context) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.HTTP+"/readyz", http.NoBody)
+func (m *Member) Serves(ctx context.Context) bool { return ready(ctx, m.HTTP) }
+
+// ready asks what listens at an address once whether it is ready.
+func ready(ctx context.Context, address string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
 		return false
 	}
