@@ -31,6 +31,7 @@ type ledger struct {
 	resets    map[history.Outcome]int64
 	extends   map[history.Outcome]int64
 	holds     *holdCounts
+	excess    *excess
 }
 
 // A tallyKey is what checks are counted by.
@@ -48,7 +49,7 @@ type failure struct {
 
 func newLedger(out *history.Writer) *ledger {
 	return &ledger{
-		out: out, tally: map[tallyKey]int64{}, holds: newHoldCounts(),
+		out: out, tally: map[tallyKey]int64{}, holds: newHoldCounts(), excess: &excess{},
 		returns: map[history.Outcome]int64{}, resets: map[history.Outcome]int64{}, extends: map[history.Outcome]int64{},
 	}
 }
@@ -122,6 +123,12 @@ func (l *ledger) counts(c *caller, r *limit.Request, began time.Time, took time.
 func (l *ledger) probed(c *caller, r *limit.Request, began time.Time, took time.Duration, d limit.Decision, err error) {
 	why := reason(err)
 	for i, ref := range r.Limits {
+		if l.excess.of(ref.Name) {
+			if err == nil && d.Allowed {
+				l.excess.admits(r.Key, admission{ref.Name, r.Tokens(), began, began.Add(took)})
+			}
+			continue
+		}
 		call := history.Call{
 			Kind: history.KindCheck, Limit: ref.Name, Key: r.Key, Cost: r.Tokens(), Start: began.UnixNano(),
 			End: began.UnixNano() + int64(took), Via: c.name, Error: why,

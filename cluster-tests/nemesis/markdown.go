@@ -67,6 +67,7 @@ func (r *Report) writeCalls(b *strings.Builder) {
 	b.WriteString("\n")
 	l := r.ledger
 	fmt.Fprintf(b, "Returns: %s. Resets: %s. Extensions of permits: %s.\n\nHolds: %s.\n\n", outcomes(l.returns), outcomes(l.resets), outcomes(l.extends), l.holds)
+	fmt.Fprintf(b, "Eventual limits: %s.\n\n", l.excess)
 	if r.Gateways > 0 {
 		fmt.Fprintf(b, "Gateways: %s.\n\n", r.edgeWork)
 	}

@@ -167,6 +167,11 @@ func (s *Stage) employ(cfg Config, out *history.Writer) error {
 		perSecond: cfg.PerSecond, keys: cfg.Keys, operator: s.admin, ledger: newLedger(out), random: rand.New(rand.NewPCG(cfg.Seed, ^uint64(0))),
 	}
 	s.traffic = tr
+	doc, err := limit.ParseDocument([]byte(founding()))
+	if err != nil {
+		return err
+	}
+	tr.ledger.excess = newExcess(doc)
 	for i := range rpcCallers {
 		name := fmt.Sprintf("caller-%d", i+1)
 		c := client.Config{Servers: servers, Registerer: prometheus.NewRegistry()}
@@ -275,6 +280,9 @@ func writeLimits(out *history.Writer, document string) error {
 		return err
 	}
 	for _, r := range doc.Rules() {
+		if r.Consistency == limit.Eventual { // it is measured, not judged
+			continue
+		}
 		for _, st := range streams { // a limit that is asked by a plan is judged by its numbers
 			if p, ok := doc.Plan(r.Name, st.plan); ok && st.rules[0].name == r.Name {
 				r = p.Rule

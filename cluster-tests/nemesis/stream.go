@@ -34,19 +34,21 @@ const (
 
 // streams are what is asked: small and large buckets that are asked for more than they refill, one key that is always at its
 // limit, buckets that refill so slowly that every token which comes back by mistake shows, what is given back, what is
-// reset, what gateways and clients decide by leases, one key after the other, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, holds of budgets that
+// reset, what gateways and clients decide by leases, one key after the other, or tell afterwards, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, holds of budgets that
 // any node settles and of one that only its owner does, and limits of every other algorithm: among them a window that is asked for so
 // often that its owner takes room ahead, and permits whose callers die.
 var streams = []stream{
 	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.19, keys: 0.85, cost: 1, plain: true},
 	{rules: []rule{{"large", "capacity: 1000, refill: 100/s"}}, share: 0.08, keys: 0.01, cost: 20},
-	{rules: []rule{{"hot", "capacity: 100, refill: 100/s"}}, share: 0.12, cost: 1, plain: true},
+	{rules: []rule{{"hot", "capacity: 100, refill: 100/s"}}, share: 0.09, cost: 1, plain: true},
 	{rules: []rule{{"leased", "capacity: 150, refill: 5/s, consistency: leased"}}, share: 0.06, burst: 240, keys: 0.02, cost: 1, plain: true},
+	{rules: []rule{{"leased-fast", "capacity: 40, refill: 40/s, consistency: leased"}}, share: 0.02, burst: 80, keys: 0.005, cost: 1, plain: true},
 	{
 		rules: []rule{{"leased-window", "algorithm: fixed-window, limit: 150, window: 12s, consistency: leased"}},
 		share: 0.03, burst: 200, keys: 0.002, cost: 1, plain: true,
 	},
 	{rules: []rule{{"leased-some", "capacity: 20, refill: 20/s, consistency: leased"}}, share: 0.03, keys: 0.002, cost: 3},
+	{rules: []rule{{"eventual", "capacity: 20, refill: 5/s, consistency: eventual, sync: 500ms"}}, share: 0.01, cost: 1, plain: true},
 	{rules: []rule{{"slow", "capacity: 10, refill: 1/1h"}}, share: 0.06, keys: -1, cost: 2},
 	{rules: []rule{{"given", "capacity: 5, refill: 1/s"}}, share: 0.06, keys: 0.08, cost: 2, returns: 0.5},
 	{rules: []rule{{"reset", "capacity: 5, refill: 1/5s"}}, share: 0.03, keys: 0.02, cost: 1, resets: true},
