@@ -160,14 +160,18 @@ func again() string {
 	var b strings.Builder
 	byMake, rest := *nemesisTime > 0, ""
 	flag.Visit(func(f *flag.Flag) {
+		value := f.Value.String()
+		if strings.Contains(value, " ") {
+			value = "'" + value + "'"
+		}
 		switch {
 		case f.Name == "keep" || f.Name == "report" || strings.HasPrefix(f.Name, "test."):
 		case byMake && (f.Name == "time" || f.Name == "seed"):
 			fmt.Fprintf(&b, " %s=%s", strings.ToUpper(f.Name), f.Value)
 		case byMake:
-			rest += fmt.Sprintf(" -%s=%s", f.Name, f.Value)
+			rest += fmt.Sprintf(" -%s=%s", f.Name, value)
 		default:
-			fmt.Fprintf(&b, " -%s=%s", f.Name, f.Value)
+			fmt.Fprintf(&b, " -%s=%s", f.Name, value)
 		}
 	})
 	if rest != "" {
