@@ -37,6 +37,26 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Caught: model(`more is admitted than comes back in it`),
 		},
 		{
+			Name: "a lease that is never over",
+			Why:  "an edge that was frozen spends nothing of a lease that is over meanwhile: a reset or a change of the limit counts on that",
+			Edits: []Edit{{
+				File: "actor/lease/lease.go",
+				Old:  "now < h.lease.Until && !end.After(h.end) && !end.After(rule.Bound(now))",
+				New:  "!end.After(h.end) && !end.After(rule.Bound(now))",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestUntil$", Says: `took `}},
+		},
+		{
+			Name: "a lease spent far ahead",
+			Why:  "what an edge spends lies no further from its now than a bucket reaches, as what an owner spends does",
+			Edits: []Edit{{
+				File: "actor/lease/lease.go",
+				Old:  "now < h.lease.Until && !end.After(h.end) && !end.After(rule.Bound(now))",
+				New:  "now < h.lease.Until && !end.After(h.end)",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestNoFurtherThanTheBucket$", Says: `took `}},
+		},
+		{
 			Name: "a lease that is taken twice",
 			Why:  "an answer counts once, and only while its number is open; one that arrives again is line that is spent or given back",
 			Edits: []Edit{{
