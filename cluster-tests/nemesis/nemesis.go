@@ -1,7 +1,7 @@
 // Package nemesis does to a cluster of real processes, under load, whatever may happen to one: it kills, freezes and
 // restarts nodes, takes their disks or gives them back old copies, fills disks up, puts clocks wrong, cuts the network and makes
-// it slow, adds and removes nodes, loses a majority of them, floods them with invented keys, and changes limits. All of it is
-// drawn from a seed before it begins. Every call is written to a history;
+// it slow, adds and removes nodes, loses a majority of them, floods them with invented keys, and changes limits. Gateways, which decide
+// by leases, are killed, frozen and cut off too, and have wrong clocks. All of it is drawn from a seed before it begins. Every call is written to a history;
 // in the end everything is healed, every key is probed, all checkers of the package history judge, and a report says what
 // was done and what came of it.
 //
