@@ -17,13 +17,6 @@ import (
 	"time"
 )
 
-// settings say what is run.
-type settings struct {
-	link   time.Duration // one way between regions
-	length time.Duration // of what is measured
-	seed   uint64
-}
-
 func main() {
 	log.SetFlags(0)
 	var s settings

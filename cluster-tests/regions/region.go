@@ -34,7 +34,7 @@ type world struct {
 }
 
 // newWorld starts the clusters of a recipe, and a gateway in each region.
-func newWorld(ctx context.Context, r *recipe, s settings) (w *world, err error) {
+func newWorld(ctx context.Context, r *recipe, takes time.Duration) (w *world, err error) {
 	w = &world{links: map[string]*link{}, servers: map[string]string{}}
 	defer func() {
 		if err != nil {
@@ -46,7 +46,7 @@ func newWorld(ctx context.Context, r *recipe, s settings) (w *world, err error) 
 	}
 	w.upstream = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for name, limits := range r.limits {
-		if err := w.startCluster(ctx, name, limits, s.link); err != nil {
+		if err := w.startCluster(ctx, name, limits, takes); err != nil {
 			return w, err
 		}
 	}

@@ -36,13 +36,12 @@ func TestRecipes(t *testing.T) {
 // the link is back.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	s := settings{link: time.Millisecond, seed: rand.Uint64()}
 	i := 3
 	r := recipes()[i]
 	if len(r.limits) != 2 || !strings.Contains(r.limits[elsewhere], "on_unavailable: allow") {
 		t.Fatalf("recipe %d is %q", i, r.name)
 	}
-	w, err := newWorld(t.Context(), r, s)
+	w, err := newWorld(t.Context(), r, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

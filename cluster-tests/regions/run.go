@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -13,6 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 )
+
+// settings say what is run.
+type settings struct {
+	link   time.Duration // one way between regions
+	length time.Duration // of what is measured
+	seed   uint64
+}
 
 // An outcome is what came of a recipe.
 type outcome struct {
@@ -40,7 +46,7 @@ const (
 
 // run runs a recipe.
 func run(ctx context.Context, r *recipe, s settings) (o *outcome, err error) {
-	w, err := newWorld(ctx, r, s)
+	w, err := newWorld(ctx, r, s.link)
 	if err != nil {
 		return nil, err
 	}
@@ -82,24 +88,6 @@ type caller struct {
 // ask sends one request of a user to a gateway, and says how long it took.
 func (c *caller) ask(ctx context.Context, gateway int, path, user string) (l time.Duration, status int, err error) {
 	return get(ctx, c.client, "http://"+c.gateways[gateway].ProxyAddr()+path, map[string]string{"X-User": user, "X-Cell": here})
-}
-
-// get sends a request, and says how long it took until the answer was read.
-func get(ctx context.Context, client *http.Client, url string, headers map[string]string) (l time.Duration, status int, err error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return 0, 0, err
-	}
-	for name, value := range headers {
-		q.Header.Set(name, value)
-	}
-	since := time.Now()
-	a, err := client.Do(q)
-	if err != nil {
-		return 0, 0, err
-	}
-	_, err = io.Copy(io.Discard, a.Body)
-	return time.Since(since), a.StatusCode, errors.Join(err, a.Body.Close())
 }
 
 // steadily sends requests of all users to the gateway here, in turn without and with checks, and measures those that pass.

@@ -64,6 +64,8 @@ type Config struct {
 	// complete, calls under way, and answers that are not read. Callers with a certificate have as much to themselves. 1 MiB
 	// or more; 0 means 64 MiB.
 	ListenMemory int64
+	// Edges is how many programs like this one share limits that are local and divided, where the program around the node asks it directly; 0 means 1.
+	Edges int
 	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
 	Name string
 	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.
@@ -88,6 +90,9 @@ const MinListenMemory = 1 << 20
 func (c *Config) setDefaults() error {
 	if c.Memory < 0 {
 		return fmt.Errorf("memory: %d is negative: give a number of bytes, or 0 for no bound", c.Memory)
+	}
+	if c.Edges < 0 {
+		return fmt.Errorf("edges: %d is negative: give how many programs share limits that are local and divided", c.Edges)
 	}
 	if c.Data == "" {
 		return errors.New("data: no directory for the registers is given")

@@ -108,7 +108,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	m.router, err = rpc.NewRouter(rpc.RouterConfig{
 		Self: m.id, Local: n.system, Tables: m.tables, Serving: m.serving, TLS: secure, Registerer: n.metrics,
 	})
-	n.Limiter = m.router
+	n.decides = m.router
 	return err
 }
 

@@ -17,6 +17,8 @@
 //	          connections
 //	          a client's, by node       Client.Close
 //	http      net/http's, by connection http.Server.Shutdown
+//	edge      a few, of what the       Node.Close: they end with what they ask
+//	          program around it holds
 //	node      1 for each listener       end with their server
 //	          1 that watches the store,
 //	          1 for files that change,
@@ -28,17 +30,19 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/jeton-dev/jeton/actor/edge"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc"
 )
 
 // A Node is a running node. It is a [limit.Limiter]: what a node that is alone is asked directly takes no network, and in
-// a cluster no more than the key's owner does.
+// a cluster no more than the key's owner does. The program around it is an edge: by limits that are leased, eventual or local it decides itself.
 type Node struct {
-	limit.Limiter // the Router in a cluster, else the System
+	limit.Limiter // the edge, or what decides as long as there is none
 
 	parts
+	edge   *edge.Edge
 	member *membership // nil for a node that is alone
 	stop   sync.Once
 }
@@ -47,7 +51,7 @@ var _ limit.Limiter = (*Node)(nil)
 
 // First is the address of the node that decides about key while all are well, as Decision.Node has it: empty for this one.
 func (n *Node) First(key string) string {
-	if r, ok := n.Limiter.(*rpc.Router); ok {
+	if r, ok := n.decides.(*rpc.Router); ok {
 		return r.First(key)
 	}
 	return ""
@@ -95,6 +99,7 @@ func (n *Node) readiness() (degraded string, err error) {
 func (n *Node) Close(ctx context.Context) error {
 	n.stop.Do(func() {
 		close(n.stopping)
+		n.edge.Close() // while others can still be told what it gives back
 		if n.member != nil {
 			n.member.leave(ctx)
 		}

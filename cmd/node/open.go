@@ -53,6 +53,9 @@ func Open(cfg Config) (n *Node, err error) {
 	if err := n.openCore(); err != nil {
 		return n, err
 	}
+	if err := n.openEdge(); err != nil {
+		return n, err
+	}
 	if err := n.openServers(); err != nil {
 		return n, err
 	}
@@ -110,7 +113,7 @@ func (n *Node) openCore() (err error) {
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
-	n.Limiter = n.system
+	n.decides = n.system
 	return err
 }
 

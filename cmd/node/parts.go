@@ -28,6 +28,7 @@ type parts struct {
 	clock     *clock.Clock
 	store     *storage.Store
 	system    *actor.System
+	decides   limit.Limiter // the Router in a cluster, else the System
 	grpc      *rpc.Server
 	http      *http.Server
 
@@ -36,6 +37,7 @@ type parts struct {
 	doors    *door.Doors    // the ways in
 	opened   door.Closers   // everything else
 	running  sync.WaitGroup // this package's goroutines
+	besides  besides        // those of the edge
 	stopping chan struct{}  // closed when the node is to stop
 }
 

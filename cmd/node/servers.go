@@ -16,16 +16,16 @@ import (
 // openServers makes the ways in and starts them on the listeners that there are.
 func (n *Node) openServers() (err error) {
 	cfg := rpc.Config{
-		Limiter: n.Limiter, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates, Tokens: n.secrets.tokens,
+		Limiter: n.decides, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates, Tokens: n.secrets.tokens,
 		Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
-	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
-	api := web.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
+	pages := debug.Config{Inspector: n.decides, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
+	api := web.APIConfig{Limiter: n.decides, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
 	if m := n.member; m != nil {
 		peer := m.peerService()
 		cfg.Tables, cfg.Cluster, cfg.Peer, cfg.Adopted = m.tables, m.cluster, &peer, m.awaitAdopted
 		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster, Limits: n.Limits, Adopted: m.awaitAdopted}
-		api.Resetter = rpc.Resets{Resetter: n, Cluster: m.cluster}
+		api.Resetter = rpc.Resets{Resetter: n.decides, Cluster: m.cluster}
 	}
 	if n.grpc, err = rpc.New(cfg); err != nil {
 		return err
