@@ -18,7 +18,8 @@ type actor struct {
 	requests  *requests
 	alarm     int32 // its place in the shard's alarms, from 1 on; 0 for none
 	partition ring.Partition
-	gone      bool // it has been forgotten
+	gone      bool  // it has been forgotten
+	heat      uint8 // its checks in the shard's window, or its place there, if last is in it: see heat
 }
 
 // waiting is how many checks and resets wait in the actor's mailbox.

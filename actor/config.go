@@ -70,6 +70,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Metrics receives the System's metrics; nil means none.
 	Metrics prometheus.Registerer
+	// ShowHotKeys has metrics name hot keys as they are. Without it they are named by hashes: more people may read metrics than may know
+	// keys.
+	ShowHotKeys bool
 
 	beforeStep func(key string) // for tests: called before an actor is run
 }
@@ -120,6 +123,7 @@ type shared struct {
 	owners  [owner.MaxReplicas + 1]owner.Config // by the number of replicas
 	metrics *metrics
 	shedLog shedLog
+	labels  keyLabels
 }
 
 // configureOwners fills in what owners with each number of replicas need to know. A single replica is this node's own

@@ -45,7 +45,7 @@ func bytesPerKey(tb testing.TB, shards, n int, replicas ...replica) float64 {
 }
 
 // TestAwakeBucket bounds what an awake key costs. Of that, 25 bytes for each place are the map's, which doubles its places
-// when 7 in 8 are taken: with 60,000 keys it has just done so, and costs the most for each key; with 51,000 it is full
+// when 7 in 8 are taken: with 120,000 keys it has just done so, and costs the most for each key; with 102,000 it is full
 // to three quarters. The slice of the alarms may be larger by a quarter than it needs to be.
 func TestAwakeBucket(t *testing.T) {
 	agrees, silent := replica{reserve: agreeable}, replica{reserve: silent}
@@ -59,7 +59,7 @@ func TestAwakeBucket(t *testing.T) {
 		{"five replicas", []replica{agrees, agrees, agrees, agrees, agrees}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, keys := range []int{51_000, 60_000} {
+			for _, keys := range []int{102_000, 120_000} {
 				got := bytesPerKey(t, 1, keys, c.replicas...)
 				t.Logf("%d keys: %.1f bytes each", keys, got)
 				if got > mostBytes {

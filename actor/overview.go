@@ -16,6 +16,9 @@ type Overview struct {
 	Waiting int             // checks that wait in their mailboxes
 	Shards  []ShardOverview // one for each shard
 	Busiest []Busy          // the awake keys with the highest demand, highest first
+
+	PerSecond float64      // checks, in the last half second
+	Checked   []CheckedKey // the keys that had most of these: see [System.Checked]
 }
 
 // A ShardOverview is what one shard is doing.
@@ -54,6 +57,7 @@ const maxScanned = 100_000
 // of a [limit.Checker].
 func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 	var o Overview
+	o.PerSecond, o.Checked = s.Checked()
 	for _, sh := range s.shards {
 		err := s.askShard(ctx, sh, &mail{kind: look, other: &otherMail{look: func() {
 			one := ShardOverview{Awake: sh.actors.len(), Inbox: sh.inbox.len()}
@@ -61,6 +65,7 @@ func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 			o.Shards = append(o.Shards, one)
 			o.Awake += one.Awake
 			o.Waiting += one.Waiting
+			sh.nameLimits(o.Checked)
 		}}})
 		if err != nil {
 			return Overview{}, err
@@ -94,10 +99,27 @@ func (sh *shard) busiest(one *ShardOverview, n int) []Busy {
 	}
 	found = cut(found, n)
 	for i := range found {
-		b := &found[i]
-		for _, v := range sh.actors.find(ring.Hash(b.Key), b.Key).owner.Views(now) {
-			b.Limits = append(b.Limits, v.Rule.Name)
-		}
+		found[i].Limits = sh.limitsOf(found[i].Key, now)
 	}
 	return found
+}
+
+// nameLimits names the limits of those keys that are the shard's.
+func (sh *shard) nameLimits(keys []CheckedKey) {
+	now := sh.cfg.Now()
+	for i := range keys {
+		if limits := sh.limitsOf(keys[i].Key, now); limits != nil {
+			keys[i].Limits = limits
+		}
+	}
+}
+
+// limitsOf are the names of a key's awake buckets.
+func (sh *shard) limitsOf(key string, now int64) (names []string) {
+	if a := sh.actors.find(ring.Hash(key), key); a != nil {
+		for _, v := range a.owner.Views(now) {
+			names = append(names, v.Rule.Name)
+		}
+	}
+	return names
 }

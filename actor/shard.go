@@ -42,6 +42,7 @@ type shard struct {
 	prefetched int        // means nothing: see prefetch
 	counts     counts
 	replied    replied
+	heat       heat
 
 	budget   budget
 	held     int64  // bytes of all actors but the one that is weighed, and of dormant keys
@@ -167,5 +168,5 @@ func (sh *shard) next() int64 {
 	if sh.dormant.n > 0 {
 		at = min(at, sh.dormant.sweepAt)
 	}
-	return at
+	return min(at, sh.heat.due(at))
 }

@@ -64,6 +64,10 @@ func New(cfg Config) (*System, error) {
 	if _, err := rand.Read(s.id[:]); err != nil {
 		return nil, fmt.Errorf("draw the owner's name: %w", err)
 	}
+	var err error
+	if s.labels, err = newKeyLabels(cfg.ShowHotKeys); err != nil {
+		return nil, err
+	}
 	s.configureOwners()
 	s.metrics = newMetrics(cfg.Metrics)
 	s.shedLog = shedLog{counters: &s.metrics.shed, held: s.held, memory: cfg.Memory, logger: cfg.Logger}
@@ -72,6 +76,9 @@ func New(cfg Config) (*System, error) {
 		s.shards = append(s.shards, newShard(&s.shared))
 	}
 	observe(cfg.Metrics, s.awake, s.dormant, s.held, cfg.Memory)
+	if cfg.Metrics != nil {
+		cfg.Metrics.MustRegister(newHotKeys(s.Checked))
+	}
 	for _, sh := range s.shards {
 		s.running.Go(sh.run)
 	}

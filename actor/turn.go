@@ -34,6 +34,7 @@ func (sh *shard) turn() (now int64, closed bool) {
 	sh.clockJumped()
 	// Read after what has arrived was taken: a check's time lies within its call.
 	now = sh.cfg.Now()
+	sh.heat.roll(now)
 	sh.receiveAll(now)
 	if err := sh.serving(); err != nil {
 		sh.refuseAll(sh.mail, err, now)
@@ -193,7 +194,13 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 			return
 		}
 	}
+	if a.last < sh.heat.start {
+		a.heat = 0
+	}
 	a.last = now
+	if m.kind == check {
+		sh.heat.count(a)
+	}
 	sh.step(a, now, m, func() {
 		switch {
 		case m.kind == check:
@@ -360,6 +367,7 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 			sh.counts.report(m.rules[0], m.cost)
 		default:
 			sh.counts.decision(m, &r.Decision)
+			sh.heat.decided(a, !r.Decision.Allowed)
 			if r.Decision.Hold != nil {
 				sh.counts.hold(r.Decision.Hold)
 			}

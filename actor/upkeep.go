@@ -9,6 +9,7 @@ const maxVisits = 512
 
 // runDue does what is due, but of visits only so many: the timer brings it back.
 func (sh *shard) runDue(now int64) {
+	sh.heat.roll(now)
 	for a := sh.alarms.next(); a != nil && a.at <= now; a = sh.alarms.next() {
 		sh.runAlarm(a.actor, now)
 	}

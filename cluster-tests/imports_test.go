@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"storage/memtable":    {"storage/register"},
 	"storage/disktest":    {},
 	"storage":             {"ring", "storage/database", "storage/datadir", "storage/files", "storage/journal", "storage/memtable", "storage/register"},
-	"actor":               {"actor/limit", "actor/owner", "actor/clock", "actor/together", "ring", "storage", "storage/register"},
+	"actor":               {"actor/limit", "actor/owner", "actor/clock", "actor/together", "internal/bound", "ring", "storage", "storage/register"},
 	"rpc/details":         {"actor/limit"},
 	"rpc/pb":              {"actor/limit", "ring", "rpc/details", "storage/register"},
 	"rpc/nodes":           {"actor/limit", "actor/together", "internal/metrics", "ring", "rpc/pb"},

@@ -50,8 +50,8 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Edits: []Edit{
 				{
 					File: "actor/turn.go",
-					Old:  "\tnow = sh.cfg.Now()\n\tsh.receiveAll(now)\n\tif err := sh.serving()",
-					New:  "\tnow = sh.read\n\tif sh.read = sh.cfg.Now(); now == 0 {\n\t\tnow = sh.read\n\t}\n\tsh.receiveAll(now)\n\tif err := sh.serving()",
+					Old:  "\tnow = sh.cfg.Now()\n\tsh.heat.roll(now)\n\tsh.receiveAll(now)\n\tif err := sh.serving()",
+					New:  "\tnow = sh.read\n\tif sh.read = sh.cfg.Now(); now == 0 {\n\t\tnow = sh.read\n\t}\n\tsh.heat.roll(now)\n\tsh.receiveAll(now)\n\tif err := sh.serving()",
 				},
 				{
 					File: "actor/shard.go",

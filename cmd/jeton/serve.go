@@ -75,6 +75,7 @@ func serveVerb() *cobra.Command {
 	flags.DurationVar(&cfg.InlineFill, "inline-fill", actor.DefaultInlineFill, "how long an empty bucket may take to fill by a limit that a request defines")
 	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
 	flags.Var(cli.Size{Bytes: &memory, Least: cli.LeastMemory}, "memory", "memory that the node stays below, such as 512MiB, and at least 128MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
+	flags.BoolVar(&cfg.ShowHotKeys, "show-hot-keys", false, "name hot keys in metrics as they are, which whoever reads /metrics then sees; without it, by hashes that /debug/actors has beside the keys")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there

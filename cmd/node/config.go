@@ -29,6 +29,8 @@ type Config struct {
 	// 0 means 366 days. InlineRegisters bounds how many registers of such limits the node keeps; 0 means a million.
 	InlineFill      time.Duration
 	InlineRegisters int64
+	// ShowHotKeys has metrics name hot keys as they are; without it, by hashes that /debug/actors has too.
+	ShowHotKeys bool
 	// ListenGRPC and ListenHTTP are addresses such as 127.0.0.1:7700; empty means not to listen.
 	ListenGRPC, ListenHTTP string
 	// ListenGossip and ListenRaft are where the nodes of a cluster find each other and agree. Empty means that this node is

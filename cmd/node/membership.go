@@ -94,7 +94,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	n.system, err = actor.New(actor.Config{
 		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead, Partitions: n.cfg.partitions,
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full, Node: n.cfg.Name,
-		Logger: n.cfg.Logger, Metrics: n.metrics,
+		Logger: n.cfg.Logger, Metrics: n.metrics, ShowHotKeys: n.cfg.ShowHotKeys,
 	})
 	if err != nil {
 		return err

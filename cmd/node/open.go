@@ -111,7 +111,7 @@ func (n *Node) openCore() (err error) {
 	n.system, err = actor.New(actor.Config{
 		Replicas: []actor.Replica{n.store}, Partitions: n.cfg.partitions, Limits: n.Limits, Now: n.clock.Now,
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
-		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
+		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics, ShowHotKeys: n.cfg.ShowHotKeys,
 	})
 	n.decides = n.system
 	return err

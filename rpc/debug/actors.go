@@ -14,7 +14,8 @@ import (
 // WriteOverview shows what the actors are doing, for people.
 func WriteOverview(w io.Writer, o actor.Overview) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "%d keys awake, %d checks waiting in their mailboxes\n\n", o.Awake, o.Waiting)
+	writeChecked(table, o)
+	fmt.Fprintf(table, "\n%d keys awake, %d checks waiting in their mailboxes\n\n", o.Awake, o.Waiting)
 	fmt.Fprintln(table, "shard\tawake\twaiting\tinbox")
 	for i, s := range o.Shards {
 		fmt.Fprintf(table, "%d\t%d\t%d\t%d\n", i, s.Awake, s.Waiting, s.Inbox)
@@ -29,8 +30,29 @@ func WriteOverview(w io.Writer, o actor.Overview) error {
 	return table.Flush()
 }
 
+// writeChecked lists the keys that had most checks of the last half second.
+func writeChecked(table io.Writer, o actor.Overview) {
+	fmt.Fprintf(table, "%.0f checks/s\n\n", o.PerSecond)
+	fmt.Fprintln(table, "key checked most\tchecks/s\tshare\tdenied\tin metrics\tlimits")
+	for i := range o.Checked {
+		c := &o.Checked[i]
+		label := "-"
+		if c.Hot {
+			label = "hot, " + strconv.Quote(c.Label)
+		}
+		_ = plain.Fprintf(table, "%s\t%.0f\t%.0f %%\t%.0f %%\t%s\t%s\n",
+			strconv.Quote(c.Key), c.PerSecond, 100*c.Share, 100*c.Denied, label, strings.Join(c.Limits, ", "))
+	}
+	if len(o.Checked) == 0 {
+		fmt.Fprintln(table, "none of 16 checks or more in the last half second")
+	}
+}
+
 // overview is an [actor.Overview] as JSON has it.
 type overview struct {
+	PerSecond float64   `json:"checks_per_second"`
+	Checked   []checked `json:"checked_most"` // the keys that had most checks of the last half second, the busiest first
+
 	Awake   int     `json:"awake"`   // actors held in memory
 	Waiting int     `json:"waiting"` // checks in their mailboxes
 	Shards  []shard `json:"shards"`
@@ -43,6 +65,17 @@ type shard struct {
 	Inbox   int `json:"inbox"` // checks not yet looked at
 }
 
+// checked is an [actor.CheckedKey] as JSON has it.
+type checked struct {
+	Key       string   `json:"key"`
+	Label     string   `json:"in_metrics"` // the label of its metrics, if it is hot
+	Limits    []string `json:"limits"`
+	PerSecond float64  `json:"checks_per_second"`
+	Share     float64  `json:"share"`
+	Denied    float64  `json:"denied_share"`
+	Hot       bool     `json:"hot"`
+}
+
 type busy struct {
 	Key       string   `json:"key"`
 	Limits    []string `json:"limits"`
@@ -51,7 +84,10 @@ type busy struct {
 }
 
 func newOverview(o actor.Overview) overview {
-	out := overview{Awake: o.Awake, Waiting: o.Waiting, Shards: []shard{}, Busiest: []busy{}}
+	out := overview{PerSecond: o.PerSecond, Checked: []checked{}, Awake: o.Awake, Waiting: o.Waiting, Shards: []shard{}, Busiest: []busy{}}
+	for _, c := range o.Checked {
+		out.Checked = append(out.Checked, checked(c))
+	}
 	for _, s := range o.Shards {
 		out.Shards = append(out.Shards, shard(s))
 	}

@@ -212,7 +212,11 @@ func TestActors(t *testing.T) {
 			t.Errorf("asked for the %d busiest", top)
 		}
 		return actor.Overview{
-			Awake: 3, Waiting: 5,
+			Awake: 3, Waiting: 5, PerSecond: 20_000,
+			Checked: []actor.CheckedKey{
+				{Key: "user:42", Label: "#0123456789ab", Limits: []string{"login"}, PerSecond: 18_000, Share: 0.9, Denied: 0.25, Hot: true},
+				{Key: "user:7", Label: "#ba9876543210", Limits: []string{"login", "burst"}, PerSecond: 100, Share: 0.005},
+			},
 			Shards: []actor.ShardOverview{{Awake: 1, Waiting: 5, Inbox: 2}, {Awake: 2}},
 			Busiest: []actor.Busy{
 				{Key: "user:42", Limits: []string{"login", "burst"}, PerSecond: 1234.56, Waiting: 5},
@@ -221,7 +225,13 @@ func TestActors(t *testing.T) {
 		}, nil
 	})
 	visit := serve(t, cfg)
-	const want = `3 keys awake, 5 checks waiting in their mailboxes
+	const want = `20000 checks/s
+
+key checked most  checks/s  share  denied  in metrics            limits
+"user:42"         18000     90 %   25 %    hot, "#0123456789ab"  login
+"user:7"          100       0 %    0 %     -                     login, burst
+
+3 keys awake, 5 checks waiting in their mailboxes
 
 shard  awake  waiting  inbox
 0      1      5        2
@@ -240,7 +250,8 @@ busiest key  tokens/s  waiting  limits
 		t.Fatalf("%s: %v", page, err)
 	}
 	if got.Awake != 3 || len(got.Shards) != 2 || got.Shards[0].Inbox != 2 || len(got.Busiest) != 2 ||
-		got.Busiest[0].Key != "user:42" || got.Busiest[0].PerSecond != 1234.56 || !strings.Contains(page, `"tokens_per_second"`) {
+		got.Busiest[0].Key != "user:42" || got.Busiest[0].PerSecond != 1234.56 ||
+		got.PerSecond != 20_000 || len(got.Checked) != 2 || !got.Checked[0].Hot || got.Checked[0].Label != "#0123456789ab" || got.Checked[1].Share != 0.005 || !strings.Contains(page, `"tokens_per_second"`) {
 		t.Errorf("got %s", page)
 	}
 }
@@ -248,10 +259,10 @@ busiest key  tokens/s  waiting  limits
 func TestNoActors(t *testing.T) {
 	cfg, _ := newConfig(t)
 	visit := serve(t, cfg)
-	if _, _, page := visit("GET", "/debug/actors"); !strings.Contains(page, "0 keys awake") || !strings.Contains(page, "none") {
+	if _, _, page := visit("GET", "/debug/actors"); !strings.Contains(page, "0 keys awake") || strings.Count(page, "none") != 2 {
 		t.Errorf("got\n%s", page)
 	}
-	if _, _, page := visit("GET", "/debug/actors?format=json"); !strings.Contains(page, `"busiest": []`) {
+	if _, _, page := visit("GET", "/debug/actors?format=json"); !strings.Contains(page, `"busiest": []`) || !strings.Contains(page, `"checked_most": []`) {
 		t.Errorf("got %s", page)
 	}
 }

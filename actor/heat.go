@@ -1,0 +1,177 @@
+package actor
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// heatWindow is for how long checks are counted before it is told which keys had most of them: a key that has been hot for a second
+// has had a whole window.
+const heatWindow = 500 * time.Millisecond
+
+const (
+	// fewChecks is how many checks of a window a key may have before it gets a place of its own among the busy ones.
+	fewChecks = 16
+	// busyPlaces is how many keys can have one: an actor remembers its place, or the few checks that it has had, in a byte.
+	busyPlaces = 256 - fewChecks
+	// busiestTold is how many keys a shard tells of at most.
+	busiestTold = 10
+)
+
+// A heat counts the checks of a shard and of its busy keys, window after window. It needs no sketch of keys that are not awake: a key that
+// is checked is awake, for [Config.IdleAfter] at least.
+//
+// In a window, an actor counts its first checks itself, in actor.heat; then it has a place here. What actor.heat says is of this
+// window if actor.last is.
+type heat struct {
+	start, ends int64 // of the window, on the node clock
+	checks      int64 // in the window
+	n           int   // of places that are taken
+	places      [busyPlaces]busyPlace
+	told        atomic.Pointer[heatTold] // what the last window came to, for others to read; nil for no checks
+}
+
+// A busyPlace counts what a key that has a place is asked.
+type busyPlace struct {
+	actor   *actor
+	checks  int64 // since the window began
+	decided int64 // since the key has the place
+	denied  int64 // of these
+}
+
+// heatTold is what a window came to.
+type heatTold struct {
+	perSecond float64      // checks
+	keys      []CheckedKey // the busiest first; their shares are of the shard's checks
+}
+
+// A CheckedKey is a key that is checked often.
+type CheckedKey struct {
+	Key       string
+	Label     string   // by which metrics name it
+	Limits    []string // its awake buckets; only an Overview has them
+	PerSecond float64  // checks a second, in the last half second
+	Share     float64  // of the checks of all keys of this node, 0 to 1
+	Denied    float64  // how many of its decisions were denials, 0 to 1
+	Hot       bool     // it has at least HotShare of the node's checks, and HotPerSecond
+}
+
+// count counts a check that has come for an actor, whose heat is of this window.
+func (h *heat) count(a *actor) {
+	h.checks++
+	switch {
+	case a.heat >= fewChecks:
+		h.places[a.heat-fewChecks].checks++
+	case a.heat == fewChecks-1:
+		h.enter(a)
+	default:
+		a.heat++
+	}
+}
+
+// enter gives an actor a place.
+func (h *heat) enter(a *actor) {
+	if h.n == busyPlaces {
+		h.thin()
+	}
+	h.places[h.n] = busyPlace{actor: a, checks: fewChecks}
+	a.heat = fewChecks + uint8(h.n) //nolint:gosec // there are fewer than 256
+	h.n++
+}
+
+// thin takes their places from the half of the keys that have had fewer checks. They begin anew: so among hundreds of busy keys those that
+// are not the busiest are counted short, and the busiest never are.
+func (h *heat) thin() {
+	h.sort()
+	for i := range h.places {
+		p := &h.places[i]
+		p.actor.heat = fewChecks + uint8(i) //nolint:gosec // there are fewer than 256
+		if i >= busyPlaces/2 {
+			p.actor.heat = 0
+			*p = busyPlace{}
+		}
+	}
+	h.n = busyPlaces / 2
+}
+
+// sort sorts the places, those with the most checks first.
+func (h *heat) sort() {
+	slices.SortFunc(h.places[:h.n], func(a, b busyPlace) int { return cmp.Compare(b.checks, a.checks) })
+}
+
+// decided counts a decision of a check.
+func (h *heat) decided(a *actor, denied bool) {
+	if !h.busy(a) {
+		return
+	}
+	p := &h.places[a.heat-fewChecks]
+	p.decided++
+	if denied {
+		p.denied++
+	}
+}
+
+// busy says whether an actor has a place in this window.
+func (h *heat) busy(a *actor) bool { return a.heat >= fewChecks && a.last >= h.start }
+
+// due is when the window is to end, or never if nothing was checked in it and in the last one.
+func (h *heat) due(never int64) int64 {
+	if h.checks == 0 && h.told.Load() == nil {
+		return never
+	}
+	return h.ends
+}
+
+// roll ends the window if it is time, tells what it came to, and begins another.
+func (h *heat) roll(now int64) {
+	if now < h.ends {
+		return
+	}
+	if h.checks > 0 {
+		h.told.Store(h.tell(now))
+	} else if h.told.Load() != nil {
+		h.told.Store(nil)
+	}
+	clear(h.places[:h.n])
+	h.start, h.ends, h.checks, h.n = now, now+int64(heatWindow), 0, 0
+}
+
+// merge makes one place of those of one key, which has several if its actor was forgotten meanwhile, for want of memory.
+func (h *heat) merge() {
+	first := make(map[string]*busyPlace, h.n)
+	n := 0
+	for _, p := range h.places[:h.n] {
+		if f := first[p.actor.key]; f != nil {
+			f.checks += p.checks
+			f.decided += p.decided
+			f.denied += p.denied
+			continue
+		}
+		h.places[n] = p
+		first[p.actor.key] = &h.places[n]
+		n++
+	}
+	clear(h.places[n:h.n])
+	h.n = n
+}
+
+// tell is what the window came to.
+func (h *heat) tell(now int64) *heatTold {
+	h.merge()
+	h.sort()
+	seconds := time.Duration(now - h.start).Seconds()
+	t := &heatTold{perSecond: float64(h.checks) / seconds}
+	for i := range h.places[:h.n] {
+		p := &h.places[i]
+		k := CheckedKey{Key: p.actor.key, PerSecond: float64(p.checks) / seconds}
+		if p.decided > 0 {
+			k.Denied = float64(p.denied) / float64(p.decided)
+		}
+		if t.keys = append(t.keys, k); len(t.keys) == busiestTold {
+			break
+		}
+	}
+	return t
+}
