@@ -108,6 +108,8 @@ type (
 	Consistency = limit.Consistency
 	// A Share is how much of a limit that is local each gateway and client has.
 	Share = limit.Share
+	// Hot is what becomes of a bucket whose key has a large part of the checks of its node.
+	Hot = limit.Hot
 )
 
 // The consistencies of a Limit. The zero Consistency means Strong.
@@ -124,6 +126,9 @@ const (
 	Deny  = limit.Deny  // refuse it
 	Local = limit.Local // decide by a bucket in the gateway's memory
 )
+
+// LeaseHot is the Hot of a limit about whose hot keys gateways and clients decide as about those of Leased limits.
+const LeaseHot = limit.LeaseHot
 
 // ReserveExact is the Reserve of a limit of whose buckets nothing is taken beyond what checks need.
 const ReserveExact = limit.ReserveExact

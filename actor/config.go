@@ -124,6 +124,7 @@ type shared struct {
 	metrics *metrics
 	shedLog shedLog
 	labels  keyLabels
+	checked atomic.Int64 // checks a second, of all shards: see heat
 }
 
 // configureOwners fills in what owners with each number of replicas need to know. A single replica is this node's own

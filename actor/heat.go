@@ -2,6 +2,7 @@ package actor
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,15 @@ import (
 // heatWindow is for how long checks are counted before it is told which keys had most of them: a key that has been hot for a second
 // has had a whole window.
 const heatWindow = 500 * time.Millisecond
+
+// A key is hot if it has at least HotShare of all checks of its node, and HotPerSecond checks a second.
+const (
+	HotShare     = 0.2
+	HotPerSecond = 100
+)
+
+// leaseFor is for how long edges get leases of a key after it was hot, or after a lease of it: while edges decide, few checks arrive here.
+const leaseFor = 5 * time.Second
 
 const (
 	// fewChecks is how many checks of a window a key may have before it gets a place of its own among the busy ones.
@@ -31,6 +41,10 @@ type heat struct {
 	n           int   // of places that are taken
 	places      [busyPlaces]busyPlace
 	told        atomic.Pointer[heatTold] // what the last window came to, for others to read; nil for no checks
+
+	node   *atomic.Int64    // checks a second of all shards of the node, in their last windows
+	rate   int64            // of these, the shard's
+	leased map[string]int64 // the keys that were hot, and until when edges get leases of them
 }
 
 // A busyPlace counts what a key that has a place is asked.
@@ -129,10 +143,13 @@ func (h *heat) roll(now int64) {
 	if now < h.ends {
 		return
 	}
-	if h.checks > 0 {
+	maps.DeleteFunc(h.leased, func(_ string, until int64) bool { return until <= now })
+	switch {
+	case h.checks > 0:
 		h.told.Store(h.tell(now))
-	} else if h.told.Load() != nil {
+	case h.told.Load() != nil:
 		h.told.Store(nil)
+		h.setRate(0)
 	}
 	clear(h.places[:h.n])
 	h.start, h.ends, h.checks, h.n = now, now+int64(heatWindow), 0, 0
@@ -163,15 +180,43 @@ func (h *heat) tell(now int64) *heatTold {
 	h.sort()
 	seconds := time.Duration(now - h.start).Seconds()
 	t := &heatTold{perSecond: float64(h.checks) / seconds}
+	h.setRate(int64(t.perSecond))
 	for i := range h.places[:h.n] {
 		p := &h.places[i]
 		k := CheckedKey{Key: p.actor.key, PerSecond: float64(p.checks) / seconds}
 		if p.decided > 0 {
 			k.Denied = float64(p.denied) / float64(p.decided)
 		}
+		if isHot(k.PerSecond, float64(h.node.Load())) {
+			h.lease(k.Key, now)
+		}
 		if t.keys = append(t.keys, k); len(t.keys) == busiestTold {
 			break
 		}
 	}
 	return t
+}
+
+// setRate tells the node how many checks a second the shard has.
+func (h *heat) setRate(rate int64) {
+	h.node.Add(rate - h.rate)
+	h.rate = rate
+}
+
+// isHot says whether a key is hot that has so many of the checks a second of its node.
+func isHot(perSecond, ofNode float64) bool {
+	return perSecond >= HotPerSecond && perSecond >= HotShare*ofNode
+}
+
+// lease has edges get leases of a key for a while from now on.
+func (h *heat) lease(key string, now int64) {
+	if h.leased == nil {
+		h.leased = map[string]int64{}
+	}
+	h.leased[key] = now + int64(leaseFor)
+}
+
+// refuses says that m asks for a lease of a bucket that is leased only while its key is hot, and it is not.
+func (h *heat) refuses(a *actor, m *mail, now int64) bool {
+	return m.lease != nil && m.rules[0].LeasedWhenHot() && now >= h.leased[a.key]
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,7 +174,7 @@ func TestHeatExact(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	for range 50 {
-		var h heat
+		h := heat{node: new(atomic.Int64)}
 		h.roll(1)
 		keys := 1 + random.IntN(1000)
 		few, checks := keys <= busyPlaces/2, random.IntN(100_000)

@@ -13,12 +13,6 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 )
 
-// A key is hot if it has at least HotShare of all checks of its node, and HotPerSecond checks a second.
-const (
-	HotShare     = 0.2
-	HotPerSecond = 100
-)
-
 // MaxChecked is how many keys [System.Checked] tells of at most.
 const MaxChecked = busiestTold
 
@@ -39,7 +33,7 @@ func (s *System) Checked() (perSecond float64, keys []CheckedKey) {
 		k := &keys[i]
 		k.Label = s.labels.of(k.Key)
 		k.Share = k.PerSecond / perSecond
-		k.Hot = k.PerSecond >= HotPerSecond && k.Share >= HotShare
+		k.Hot = isHot(k.PerSecond, perSecond)
 	}
 	return perSecond, keys
 }

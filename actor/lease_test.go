@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
@@ -14,6 +16,7 @@ const leasedLimits = `
 limits:
   api:    {capacity: 100, refill: 10/s, consistency: leased, plans: {pro: {capacity: 200, refill: 20/s}}, overrides: [{key: blocked, deny: true}, {key: special, capacity: 50}]}
   strong: {capacity: 100, refill: 10/s}
+  hot:    {capacity: 1000, refill: 1000/s, hot: lease}
 `
 
 // forLease asks for a lease, as an edge whose clock is that far ahead.
@@ -90,6 +93,43 @@ func TestLeaseRefused(t *testing.T) {
 		}
 		if _, err := s.Check(t.Context(), forLease(s, "k", "api", 250*time.Millisecond)); err != nil {
 			t.Errorf("a clock that is not off by more than may be: %v", err)
+		}
+	})
+}
+
+// Edges get leases of a limit that is leased when hot once its key is, and for some seconds afterwards.
+func TestLeaseWhenHot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Limits: fixed(document(t, leasedLimits)), Now: bubbleClock, Metrics: reg})
+		leased := func(key string) bool {
+			t.Helper()
+			d, err := s.Check(t.Context(), forLease(s, key, "hot", 0))
+			if err != nil || d.Allowed != (d.Lease != nil) || d.Limits[0].Name != "hot" || d.Limits[0].Limit != 1000 {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			return d.Lease != nil
+		}
+		if leased("k") {
+			t.Error("a key that was never checked is leased")
+		}
+		for range 120 {
+			decide(t, s, spend("k", 1, "hot"))
+			pass(5 * time.Millisecond)
+		}
+		if !leased("k") || leased("other") {
+			t.Error("the hot key is not leased, or another one is")
+		}
+		pass(4 * time.Second)
+		if !leased("k") {
+			t.Error("four seconds after a lease there is no other one")
+		}
+		pass(leaseFor + heatWindow)
+		if leased("k") {
+			t.Error("a key that was not hot for long is leased")
+		}
+		if given, cold := count(t, reg, "jeton_leases_total", "given"), count(t, reg, "jeton_leases_total", "cold"); given != 2 || cold != 3 {
+			t.Errorf("%v were given and %v were cold", given, cold)
 		}
 	})
 }

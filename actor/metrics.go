@@ -119,7 +119,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.registerHolds(f)
 	m.leases = f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_leases_total",
-		Help: "Leases that edges have asked for, by limit and whether they were given.",
+		Help: "Leases that edges have asked for, by limit and outcome: given; denied, because too little is left; cold, because only hot keys of the limit are leased.",
 	}, []string{"limit", "outcome"})
 	m.leasedTokens = f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_leased_tokens_total",
@@ -295,10 +295,15 @@ func (c *counts) decision(m *mail, d *limit.Decision) {
 	}
 }
 
-// lease counts what became of an edge's wish for a lease, nil for a denial.
-func (c *counts) lease(rule *limit.Rule, l *limit.Lease) {
+// lease counts what became of an edge's wish for a lease, nil for a denial. It is cold if the bucket would have been leased had its key been hot.
+func (c *counts) lease(rule *limit.Rule, l *limit.Lease, cold bool) {
 	c.touch(c.of(rule.Name))
-	if l == nil {
+	switch {
+	case l != nil:
+	case cold:
+		c.metrics.leases.WithLabelValues(rule.Name, "cold").Inc()
+		return
+	default:
 		c.metrics.leases.WithLabelValues(rule.Name, "denied").Inc()
 		return
 	}

@@ -55,6 +55,7 @@ func newShard(s *shared) *shard {
 		actors: newActors(), dormant: newDormant(s.cfg.Partitions), places: make([]place, s.cfg.Partitions), counts: newCounts(s.metrics),
 		budget: newBudget(s.cfg.Memory / int64(s.cfg.Shards)),
 	}
+	sh.heat.node = &s.checked
 	sh.inbox = inbox{
 		lanes:    map[limit.Caller]*lane{},
 		bound:    s.cfg.Inbox,

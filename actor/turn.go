@@ -258,7 +258,12 @@ func (sh *shard) wake(m *mail, now int64) *actor {
 // check puts one check before the owner, unless its request id has an answer already, or will have one.
 func (sh *shard) check(a *actor, m *mail, now int64) {
 	if m.id == "" {
-		if !sh.rejectFull(a, m, now) {
+		switch {
+		case sh.rejectFull(a, m, now):
+		case sh.heat.refuses(a, m, now):
+			cold := limit.Outcome{Name: m.rules[0].Name, Limit: m.rules[0].Capacity}
+			sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Decision: limit.Decision{Limits: []limit.Outcome{cold}}})
+		default:
 			a.decide(m, now, &sh.out)
 		}
 		return
@@ -362,7 +367,10 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		case r.Err != nil:
 		case m.lease != nil:
 			r.Decision.Lease = r.Lease
-			sh.counts.lease(m.rules[0], r.Lease)
+			sh.counts.lease(m.rules[0], r.Lease, sh.heat.refuses(a, m, now))
+			if r.Lease != nil && m.rules[0].LeasedWhenHot() {
+				sh.heat.lease(a.key, now)
+			}
 		case m.charge:
 			sh.counts.report(m.rules[0], m.cost)
 		default:

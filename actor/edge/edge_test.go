@@ -30,6 +30,8 @@ limits:
   small:  {capacity: 10, refill: 1/s, consistency: leased}
   page:   {algorithm: fixed-window, limit: 600, window: 1m, consistency: leased}
   strong: {capacity: 50, refill: 1/h}
+  hot:    {capacity: 1000, refill: 100/s, hot: lease}
+  wide:   {capacity: 10000, refill: 1000/s, hot: lease}
   plans:  {capacity: 1000, refill: 100/s, consistency: leased, plans: {pro: {capacity: 2000, refill: 200/s}}}
 `
 
@@ -226,7 +228,7 @@ func TestCutOff(t *testing.T) {
 func TestEdgesKeepTheLimit(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	for name, burst := range map[string]int64{"api": 1000, "small": 10, "page": 600} {
+	for name, burst := range map[string]int64{"api": 1000, "small": 10, "page": 600, "hot": 1000} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { keepTheLimit(t, name, burst, seed) })
 		})
@@ -281,6 +283,9 @@ func keepTheLimit(t *testing.T, name string, burst int64, seed uint64) {
 		})
 	}
 	wait.Wait()
+	if b.leases.Load() == 0 {
+		t.Errorf("seed %d: no lease was asked for", seed)
+	}
 	slices.SortStableFunc(all, func(x, y admission) int { return int(x.at - y.at) })
 	level, last, net := 0.0, start, int64(0)
 	for _, a := range all {

@@ -25,7 +25,7 @@ func (e *Edge) limits() *edgeLimits {
 	at = &edgeLimits{of: doc, edges: e.cfg.Edges}
 	if doc != nil {
 		for _, rule := range doc.Rules() {
-			if rule.Consistency == "" || rule.Consistency == limit.Strong {
+			if (rule.Consistency == "" || rule.Consistency == limit.Strong) && !rule.LeasedWhenHot() {
 				continue
 			}
 			if at.rules == nil {

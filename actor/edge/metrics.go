@@ -28,7 +28,7 @@ func newCounts() *counts {
 		}, []string{"by"}),
 		leases: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_edge_leases_total",
-			Help: "Leases that this edge has asked for, by outcome: given; denied, because too little is left; refused, because its clock or its limits differ from the owner's; failed, because there was no answer.",
+			Help: "Leases that this edge has asked for, by outcome: given; denied, because too little is left, or because a limit is leased to hot keys alone and the key is not hot; refused, because its clock or its limits differ from the owner's; failed, because there was no answer.",
 		}, []string{"outcome"}),
 		reports: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_edge_reports_total",

@@ -35,6 +35,9 @@ type Holding interface {
 
 // New is what an edge keeps of a bucket of rule, of which it has nothing yet; nil where only the owner decides.
 func New(rule *limit.Rule) Holding {
+	if rule.LeasedWhenHot() {
+		return NewShare(rule)
+	}
 	switch rule.Consistency {
 	case limit.Leased:
 		return NewShare(rule)

@@ -26,11 +26,17 @@ const (
 // worth is how many checks must be expected during a lease for one to be asked for: for fewer, each is asked of the owner at no more cost.
 const worth = 2
 
+// worthHot is worth of a limit that is leased while its key is hot. Most keys are not, and each ask that is refused costs what a check does: so they are at most a
+// tenth of the messages.
+const worthHot = 20
+
 // A Share is what an edge has of one bucket, and when it asks for more: a [Bucket] that is as large as what the edge spends. A check of a share
 //
 //	has line                  ─▶ it is spent; and the next lease is asked for, if little is left
 //	a lease is on its way     ─▶ it waits for the answer, if that may be enough; otherwise the owner decides it
 //	no lease is on its way    ─▶ it asks for one and waits, if enough checks are expected; otherwise the owner decides it
+//
+// Of a limit that is leased while its key is hot, no check waits until a lease was given: most keys are not hot.
 //
 // So where an edge spends little, or little is left, the owner decides. One caller at a time.
 type Share struct {
@@ -44,6 +50,7 @@ type Share struct {
 	waiting int64 // tokens that checks wait for which it is to bring
 	pause   int64 // how long the next pause is; 0 if the last ask brought something
 	quiet   int64 // until when nothing is asked for
+	leased  bool  // the last ask brought something
 	last    int64 // when there was a check last
 
 	heard limit.Outcome // what the owner said when it was asked for a lease last
@@ -64,7 +71,8 @@ func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 	if piece, ok := s.Take(now, cost); ok {
 		return piece, Spent, s.refill(now, cost, before)
 	}
-	if ask = s.refill(now, cost, before); !s.Asking() || s.waiting+cost > s.wanted {
+	ask = s.refill(now, cost, before)
+	if cold := s.rule.LeasedWhenHot() && !s.leased; cold || !s.Asking() || s.waiting+cost > s.wanted {
 		return Piece{}, Elsewhere, ask
 	}
 	s.waiting += cost
@@ -128,7 +136,7 @@ func (s *Share) refill(now, cost int64, before float64) (ask Ask) {
 		return Ask{}
 	}
 	life := s.life()
-	if before*float64(life)/1e9 < worth*float64(cost) {
+	if before*float64(life)/1e9 < s.worth()*float64(cost) {
 		return Ask{}
 	}
 	want := s.demand * float64(life) / 1e9
@@ -138,6 +146,14 @@ func (s *Share) refill(now, cost int64, before float64) (ask Ask) {
 	}
 	s.wanted, s.waiting = int64(math.Ceil(min(want, float64(s.rule.Capacity)))), 0
 	return Ask{Number: s.Ask(), Tokens: s.wanted, Least: min(cost, s.wanted), Life: life, Held: s.Left(now)}
+}
+
+// worth is how many checks must be expected during a lease for one to be asked for.
+func (s *Share) worth() float64 {
+	if s.rule.LeasedWhenHot() {
+		return worthHot
+	}
+	return worth
 }
 
 // life is for how long line is asked for: no longer than half of the bucket.
@@ -167,7 +183,7 @@ func (s *Share) Answered(a Answer, most int64) bool {
 		s.heard = a.Outcome
 		s.trip = smooth(s.trip, max(a.Now-a.Sent, 0))
 	}
-	if l != nil {
+	if s.leased = l != nil; s.leased {
 		s.pause = 0
 		return true
 	}

@@ -34,10 +34,17 @@ func (r *Rule) consistent() error {
 		return &FieldError{Field: "share", Problem: "is how much of the limit each edge has, with consistency: local: leave it out"}
 	case r.Share != "" && r.Share != PerEdge && r.Share != Divided:
 		return &FieldError{Field: "share", Problem: fmt.Sprintf("unknown share %s: use %s or %s", Quote(string(r.Share)), PerEdge, Divided)}
-	case c == "" || c == Strong:
+	case r.Hot != "" && r.Hot != LeaseHot:
+		return &FieldError{Field: "hot", Problem: fmt.Sprintf("unknown %s: use %s, or leave it out", Quote(string(r.Hot)), LeaseHot)}
+	case r.Hot != "" && c != "" && c != Strong:
+		return &FieldError{Field: "hot", Problem: fmt.Sprintf("is for limits whose owners decide, and %s has edges decide about all keys: leave hot out, or write consistency: strong", c)}
+	case (c == "" || c == Strong) && r.Hot == "":
 		return nil
 	}
 	if problem := r.needsOwner(); problem != "" {
+		if r.Hot != "" {
+			return &FieldError{Field: "hot", Problem: string(r.Hot) + " " + strings.Replace(problem, ", or write strong", ", or leave hot out", 1)}
+		}
 		return &FieldError{Field: "consistency", Problem: string(c) + " " + problem}
 	}
 	if c == Eventual {
@@ -59,7 +66,7 @@ func (r *Rule) needsOwner() string {
 		return fmt.Sprintf("is for limits that spend a line, and %s counts entries: use the algorithm %s, or write strong", r.Algorithm, strings.Join(Spending(), " or "))
 	case r.Penalty != (Penalty{}):
 		return "does not go together with a penalty, for which the owner counts every denial: leave penalty_after out, or write strong"
-	case r.Consistency == Leased:
+	case r.Consistency == Leased, r.Hot != "":
 		return ""
 	case r.Holds.Longest > 0:
 		return "does not go together with hold: holds are taken at owners. Leave hold out, or write leased or strong"

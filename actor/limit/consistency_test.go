@@ -17,13 +17,16 @@ func TestConsistency(t *testing.T) {
   d: {capacity: 10, refill: 1/s}
   e: {capacity: 10, refill: 1/s, consistency: eventual}
   f: {capacity: 10, refill: 1/s, consistency: eventual, sync: 250ms}
-  g: {capacity: 10, refill: 1/s, consistency: local, share: divided}`)
+  g: {capacity: 10, refill: 1/s, consistency: local, share: divided}
+  h: {capacity: 10, refill: 1/s, consistency: strong, hot: lease}
+  i: {algorithm: fixed-window, limit: 10, window: 1m, hold: 1m, hot: lease}`)
 	for name, want := range map[string]limit.Consistency{
-		"a": limit.Leased, "b": limit.Leased, "c": limit.Strong, "d": "", "e": limit.Eventual, "f": limit.Eventual, "g": limit.OfEdge,
+		"a": limit.Leased, "b": limit.Leased, "c": limit.Strong, "d": "", "e": limit.Eventual, "f": limit.Eventual, "g": limit.OfEdge, "h": limit.Strong, "i": "",
 	} {
 		rule, _ := doc.Rule(name)
-		owned := want == "" || want == limit.Strong
-		if rule.Consistency != want || (rule.AllowsLease() == nil) != (want == limit.Leased) || (rule.LeaseTerms() == 0) != owned || (rule.AllowsCharge() == nil) != (want == limit.Eventual) {
+		hot := name == "h" || name == "i"
+		owned := (want == "" || want == limit.Strong) && !hot
+		if rule.Consistency != want || (rule.AllowsLease() == nil) != (want == limit.Leased || hot) || rule.LeasedWhenHot() != hot || (rule.LeaseTerms() == 0) != owned || (rule.AllowsCharge() == nil) != (want == limit.Eventual) {
 			t.Errorf("%s: %q, leases %v, terms %d", name, rule.Consistency, rule.AllowsLease(), rule.LeaseTerms())
 		}
 		data, err := json.Marshal(rule.Limit)
@@ -38,7 +41,7 @@ func TestConsistency(t *testing.T) {
 		t.Errorf("reports every %v and %v, with a debt of %v", e.Reports(), f.Reports(), e.Debt())
 	}
 	text, err := doc.YAML()
-	if err != nil || strings.Count(string(text), "consistency: ") != 6 || !strings.Contains(string(text), "sync: 250ms") || !strings.Contains(string(text), "share: divided") {
+	if err != nil || strings.Count(string(text), "consistency: ") != 7 || strings.Count(string(text), "hot: lease") != 2 || !strings.Contains(string(text), "sync: 250ms") || !strings.Contains(string(text), "share: divided") {
 		t.Errorf("written as\n%s, %v", text, err)
 	}
 }
@@ -61,6 +64,12 @@ func TestConsistencyInvalid(t *testing.T) {
 		`capacity: 10, refill: 1/h, consistency: local, hold: 1m`:                                            "consistency: local is for limits that spend a line, and this one keeps",
 		`capacity: 10, refill: 10/s, consistency: eventual, hold: 1m`:                                        "consistency: eventual does not go together with hold",
 		`capacity: 10, refill: 10/s, consistency: local, wait: 1s`:                                           "consistency: local does not go together with wait",
+		`capacity: 10, refill: 1/s, hot: deny`:                                                               `hot: unknown "deny": use lease, or leave it out`,
+		`capacity: 10, refill: 1/s, hot: lease, consistency: leased`:                                         "hot: is for limits whose owners decide, and leased has edges decide about all keys: leave hot out, or write consistency: strong",
+		`algorithm: sliding-log, limit: 5, window: 1m, hot: lease`: "hot: lease is for limits that spend a line, and sliding-log counts entries: " +
+			"use the algorithm " + strings.Join(limit.Spending(), " or ") + ", or leave hot out",
+		`capacity: 10, refill: 1/s, hot: lease, penalty_after: 3, penalty_for: 1m, penalty_max: 1m`: "for which the owner counts every denial: leave penalty_after out, or leave hot out",
+		`capacity: 10, refill: 1/s, hot: lease, plans: {p: {capacity: 1, hot: lease}}`:              "is the limit's own",
 	} {
 		if _, err := limitOf(fields); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", fields, err, want)
@@ -69,6 +78,11 @@ func TestConsistencyInvalid(t *testing.T) {
 	l := limit.Limit{Name: "l", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Consistency: limit.Leased}
 	err := limit.Request{Key: "k", Limits: []limit.Ref{limit.Inline(l)}}.Validate()
 	if err == nil || err.Error() != "limits[0].consistency: is for stored limits, which edges know beforehand" {
+		t.Errorf("defined by a request: %v", err)
+	}
+	l.Consistency, l.Hot = "", limit.LeaseHot
+	err = limit.Request{Key: "k", Limits: []limit.Ref{limit.Inline(l)}}.Validate()
+	if err == nil || err.Error() != "limits[0].hot: is for stored limits, which edges know beforehand" {
 		t.Errorf("defined by a request: %v", err)
 	}
 }

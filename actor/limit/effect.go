@@ -50,6 +50,9 @@ func Effects(before, after *Rule) []string {
 	if before.Consistency != after.Consistency {
 		said = append(said, ofConsistency(after))
 	}
+	if before.Hot != after.Hot {
+		said = append(said, ofHot(after))
+	}
 	if before.OnUnavailable != after.OnUnavailable {
 		said = append(said, "gateways go by "+string(after.OnUnavailable)+" when there is no decision")
 	}
@@ -155,6 +158,14 @@ func ofReserve(after *Rule) string {
 		return "owners take nothing beyond what checks need; what they have taken may still be spent"
 	}
 	return fmt.Sprintf("owners take up to %d tokens of a bucket beyond what checks need", after.spare)
+}
+
+// ofHot is what other words about hot keys do.
+func ofHot(after *Rule) string {
+	if after.LeasedWhenHot() {
+		return "gateways and clients take tokens of hot keys ahead, and decide by themselves with what they hold"
+	}
+	return "owners decide every check of hot keys; what gateways and clients hold is void within a second or so"
 }
 
 // ofConsistency is what another consistency does.

@@ -54,11 +54,15 @@ func TestEffects(t *testing.T) {
 		return ruleOf(t, l)
 	}
 	reserved := func(r limit.Reserve) *limit.Rule { return of(1000, r) }
+	leased := ten.Limit
+	leased.Hot = limit.LeaseHot
 	for _, tt := range []struct {
 		what          string
 		before, after *limit.Rule
 		want          []string
 	}{
+		{"hot keys are leased", ten, ruleOf(t, leased), []string{"buckets stay as they are", "gateways and clients take tokens of hot keys ahead, and decide by themselves with what they hold"}},
+		{"hot keys are leased no more", ruleOf(t, leased), ten, []string{"buckets stay as they are", "owners decide every check of hot keys; what gateways and clients hold is void within a second or so"}},
 		{"nothing", nil, nil, nil},
 		{"the same", ten, bucketOf(t, 10, "1/s", limit.Deny), nil},
 		{"new", nil, ten, []string{"new: a key's bucket begins full; if a limit of this name was removed not long ago, what was spent under it still counts"}},

@@ -42,6 +42,7 @@ var fields = [...]field{
 	textField("consistency", func(l *Limit) *string { return (*string)(&l.Consistency) }),
 	{"sync", (*Limit).syncText, readSync},
 	textField("share", func(l *Limit) *string { return (*string)(&l.Share) }),
+	textField("hot", func(l *Limit) *string { return (*string)(&l.Hot) }),
 	textField("on_unavailable", func(l *Limit) *string { return (*string)(&l.OnUnavailable) }),
 }
 
@@ -50,7 +51,7 @@ var fields = [...]field{
 type FieldChange struct{ Limit, Field, Before, After string }
 
 // everyLimit are the fields that limits of all algorithms have.
-var everyLimit = append([]string{"algorithm", "consistency", "sync", "share", "on_unavailable"}, penaltyFields...)
+var everyLimit = append([]string{"algorithm", "consistency", "sync", "share", "hot", "on_unavailable"}, penaltyFields...)
 
 // A given says which of the fields a text has given.
 type given [len(fields)]bool

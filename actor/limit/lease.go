@@ -23,9 +23,12 @@ func (r *Rule) leaseTerms() uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// AllowsLease refuses a lease that r does not give. Its error is a *FieldError.
+// LeasedWhenHot says that edges get leases of a bucket of r while its key is hot, and only then.
+func (r *Rule) LeasedWhenHot() bool { return r.Hot == LeaseHot }
+
+// AllowsLease refuses a lease that r never gives. Its error is a *FieldError.
 func (r *Rule) AllowsLease() error {
-	if r.Consistency != Leased {
+	if r.Consistency != Leased && !r.LeasedWhenHot() {
 		return &FieldError{Field: "lease", Problem: fmt.Sprintf("limit %s is not leased: its owner decides every check", Quote(r.Name))}
 	}
 	return nil

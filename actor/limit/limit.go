@@ -45,6 +45,12 @@ const (
 	Divided Share = "divided"  // as much as there are edges: see the configuration of each
 )
 
+// Hot says what becomes of a bucket whose key is hot: one that has a large part of the checks of its node.
+type Hot string
+
+// LeaseHot has edges decide about such buckets as those of Leased limits, for as long as the key is hot.
+const LeaseHot Hot = "lease"
+
 // A Limit is a named rule as people write it. [Limit.Rule] checks it and makes it ready to decide. Which of its fields it has depends
 // on the algorithm ([Fields]); the others are empty.
 type Limit struct {
@@ -85,6 +91,8 @@ type Limit struct {
 	Sync time.Duration
 	// Share says how much of the limit the bucket of each edge is, if the consistency is OfEdge; empty means PerEdge.
 	Share Share
+	// Hot says what becomes of buckets whose key is hot, if the consistency is Strong; empty means nothing.
+	Hot Hot
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
 	OnUnavailable Policy
 }

@@ -30,6 +30,7 @@ type limitJSON struct {
 	Consistency   Consistency `json:"consistency,omitempty"`
 	Sync          *timeText   `json:"sync,omitempty"`
 	Share         Share       `json:"share,omitempty"`
+	Hot           Hot         `json:"hot,omitempty"`
 	OnUnavailable Policy      `json:"on_unavailable,omitempty"`
 }
 
@@ -64,7 +65,7 @@ func timeOf(text string) *timeText {
 func (l *Limit) form() limitJSON {
 	out := limitJSON{
 		Name: l.Name, Algorithm: l.Algorithm, Per: l.Per, Timezone: l.Timezone, Anchor: anchorText(l.Anchor),
-		Consistency: l.Consistency, Sync: timeOf(l.syncText()), Share: l.Share, OnUnavailable: l.OnUnavailable,
+		Consistency: l.Consistency, Sync: timeOf(l.syncText()), Share: l.Share, Hot: l.Hot, OnUnavailable: l.OnUnavailable,
 	}
 	count := &out.Capacity
 	if l.countName() == "limit" {
@@ -107,7 +108,7 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 func (l *Limit) take(in *limitJSON) error {
 	*l = Limit{
 		Name: in.Name, Algorithm: in.Algorithm, Per: in.Per, Timezone: in.Timezone, Anchor: string(in.Anchor),
-		Consistency: in.Consistency, Share: in.Share, OnUnavailable: in.OnUnavailable,
+		Consistency: in.Consistency, Share: in.Share, Hot: in.Hot, OnUnavailable: in.OnUnavailable,
 	}
 	var has given
 	for name, text := range map[string]string{"per": in.Per, "timezone": in.Timezone, "anchor": string(in.Anchor)} {

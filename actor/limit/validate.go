@@ -84,6 +84,9 @@ func (r Ref) inlineRule() (*Rule, error) {
 	if r.Inline.Consistency != "" {
 		return nil, &FieldError{Field: "consistency", Problem: "is for stored limits, which edges know beforehand"}
 	}
+	if r.Inline.Hot != "" {
+		return nil, &FieldError{Field: "hot", Problem: "is for stored limits, which edges know beforehand"}
+	}
 	l := *r.Inline
 	for _, text := range []*string{&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable)} {
 		*text = strings.Clone(*text) // each is a piece of the message that the request came in, which the rule would keep

@@ -13,7 +13,7 @@ const shownLeases = 10
 
 // leaseRows say who holds tokens of the bucket, how many at most, and until when.
 func leaseRows(in limit.Inspection) (rows []row) {
-	if in.Rule.Consistency != limit.Leased && len(in.Leases) == 0 {
+	if in.Rule.Consistency != limit.Leased && !in.Rule.LeasedWhenHot() && len(in.Leases) == 0 {
 		return nil
 	}
 	total := int64(0)

@@ -303,6 +303,8 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			l.Sync = time.Duration(r.varint(end))
 		case tagShare:
 			l.Share = limit.Share(r.string(end))
+		case tagHot:
+			l.Hot = limit.Hot(r.string(end))
 		default:
 			r.skip(tag, end)
 		}

@@ -134,7 +134,10 @@ type Limit struct {
 	// How often edges report, of an eventual limit, in nanoseconds: whole milliseconds from 100 ms to 5 s; 0 means 1 s.
 	SyncNs int64 `protobuf:"varint,21,opt,name=sync_ns,json=syncNs" json:"sync_ns,omitempty"`
 	// How much of a local limit each edge has: "per-edge" or "divided"; empty means "per-edge".
-	Share         string `protobuf:"bytes,22,opt,name=share" json:"share,omitempty"`
+	Share string `protobuf:"bytes,22,opt,name=share" json:"share,omitempty"`
+	// What becomes of buckets whose key is hot, of a strong limit: "lease" has edges decide about them meanwhile; empty means nothing, as it is
+	// for one in a request.
+	Hot           string `protobuf:"bytes,23,opt,name=hot" json:"hot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,6 +322,13 @@ func (x *Limit) GetSyncNs() int64 {
 func (x *Limit) GetShare() string {
 	if x != nil {
 		return x.Share
+	}
+	return ""
+}
+
+func (x *Limit) GetHot() string {
+	if x != nil {
+		return x.Hot
 	}
 	return ""
 }
@@ -3240,7 +3250,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\x86\x05\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\x98\x05\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
@@ -3264,7 +3274,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\areserve\x18\x13 \x01(\x05R\areserve\x12 \n" +
 	"\vconsistency\x18\x14 \x01(\tR\vconsistency\x12\x17\n" +
 	"\async_ns\x18\x15 \x01(\x03R\x06syncNs\x12\x14\n" +
-	"\x05share\x18\x16 \x01(\tR\x05share\"R\n" +
+	"\x05share\x18\x16 \x01(\tR\x05share\x12\x10\n" +
+	"\x03hot\x18\x17 \x01(\tR\x03hot\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +

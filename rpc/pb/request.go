@@ -79,6 +79,7 @@ func encodeLimit(l limit.Limit) *Limit {
 		Consistency:   string(l.Consistency),
 		SyncNs:        int64(l.Sync),
 		Share:         string(l.Share),
+		Hot:           string(l.Hot),
 	}
 	if l.Refill != (limit.Refill{}) {
 		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
@@ -107,7 +108,7 @@ func decodeLimit(m *Limit) limit.Limit {
 			Longest: time.Duration(m.GetHoldNs()), OnExpiry: limit.Expiry(m.GetOnExpiry()), MaxDebt: m.GetMaxDebt(),
 		},
 		Reserve: limit.Reserve(m.GetReserve()), Consistency: limit.Consistency(m.GetConsistency()),
-		Sync: time.Duration(m.GetSyncNs()), Share: limit.Share(m.GetShare()),
+		Sync: time.Duration(m.GetSyncNs()), Share: limit.Share(m.GetShare()), Hot: limit.Hot(m.GetHot()),
 	}
 }
 

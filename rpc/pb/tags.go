@@ -74,6 +74,7 @@ const (
 	tagConsistency   = 20<<3 + typeBytes
 	tagSync          = 21<<3 + typeVarint
 	tagShare         = 22<<3 + typeBytes
+	tagHot           = 23<<3 + typeBytes
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
