@@ -49,10 +49,9 @@ type heat struct {
 
 // A busyPlace counts what a key that has a place is asked.
 type busyPlace struct {
-	actor   *actor
-	checks  int64 // since the window began
-	decided int64 // since the key has the place
-	denied  int64 // of these
+	actor  *actor
+	checks int64 // since the window began
+	denied int64 // since the key has the place
 }
 
 // heatTold is what a window came to.
@@ -68,7 +67,7 @@ type CheckedKey struct {
 	Limits    []string // its awake buckets; only an Overview has them
 	PerSecond float64  // checks a second, in the last half second
 	Share     float64  // of the checks of all keys of this node, 0 to 1
-	Denied    float64  // how many of its decisions were denials, 0 to 1
+	Denied    float64  // share of its checks that were denied, 0 to 1
 	Hot       bool     // it has at least HotShare of the node's checks, and HotPerSecond
 }
 
@@ -115,20 +114,12 @@ func (h *heat) sort() {
 	slices.SortFunc(h.places[:h.n], func(a, b busyPlace) int { return cmp.Compare(b.checks, a.checks) })
 }
 
-// decided counts a decision of a check.
-func (h *heat) decided(a *actor, denied bool) {
-	if !h.busy(a) {
-		return
-	}
-	p := &h.places[a.heat-fewChecks]
-	p.decided++
-	if denied {
-		p.denied++
+// deny counts a denial.
+func (h *heat) deny(a *actor) {
+	if a.heat >= fewChecks && a.last >= h.start {
+		h.places[a.heat-fewChecks].denied++
 	}
 }
-
-// busy says whether an actor has a place in this window.
-func (h *heat) busy(a *actor) bool { return a.heat >= fewChecks && a.last >= h.start }
 
 // due is when the window is to end, or never if nothing was checked in it and in the last one.
 func (h *heat) due(never int64) int64 {
@@ -162,7 +153,6 @@ func (h *heat) merge() {
 	for _, p := range h.places[:h.n] {
 		if f := first[p.actor.key]; f != nil {
 			f.checks += p.checks
-			f.decided += p.decided
 			f.denied += p.denied
 			continue
 		}
@@ -184,8 +174,8 @@ func (h *heat) tell(now int64) *heatTold {
 	for i := range h.places[:h.n] {
 		p := &h.places[i]
 		k := CheckedKey{Key: p.actor.key, PerSecond: float64(p.checks) / seconds}
-		if p.decided > 0 {
-			k.Denied = float64(p.denied) / float64(p.decided)
+		if since := p.checks - fewChecks; since > 0 { // since it has the place
+			k.Denied = min(1, float64(p.denied)/float64(since))
 		}
 		if isHot(k.PerSecond, float64(h.node.Load())) {
 			h.lease(k.Key, now)

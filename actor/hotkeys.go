@@ -76,7 +76,7 @@ func newHotKeys(checked func() (float64, []CheckedKey)) hotKeys {
 		count:   of("jeton_hot_keys", "Keys that are hot: each has at least a fifth of the checks of this node, and 100 a second, in the last half second."),
 		rate:    of("jeton_hot_key_checks_per_second", "Checks a second of a key that is hot. The label is a hash, which /debug/actors has too, unless the node shows hot keys.", "key"),
 		share:   of("jeton_hot_key_share", "Share of the node's checks that a key has that is hot, 0 to 1.", "key"),
-		denied:  of("jeton_hot_key_denied_share", "Share of the decisions of a key that is hot that were denials, 0 to 1.", "key"),
+		denied:  of("jeton_hot_key_denied_share", "Share of the checks of a key that is hot that were denied, 0 to 1.", "key"),
 	}
 }
 

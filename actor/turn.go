@@ -375,7 +375,9 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 			sh.counts.report(m.rules[0], m.cost)
 		default:
 			sh.counts.decision(m, &r.Decision)
-			sh.heat.decided(a, !r.Decision.Allowed)
+			if !r.Decision.Allowed {
+				sh.heat.deny(a)
+			}
 			if r.Decision.Hold != nil {
 				sh.counts.hold(r.Decision.Hold)
 			}
