@@ -206,6 +206,10 @@ func nodeCases() []kase { //nolint:funlen // one list
 			modes: once(streamGoals()...), measure: streams,
 		},
 		{
+			name: "hot-key", title: "400 checks/s of other keys, beside 64 callers of one key",
+			modes: both(hotKeyGoals()...), measure: hotKey,
+		},
+		{
 			name: "awake", title: "an awake bucket, of a million",
 			modes: once(goal{atMost, 250, "B", "heap"}), measure: awakeBuckets,
 		},
