@@ -278,7 +278,7 @@ func (e *Edge) lookOne(r *limit.Request, rule *limit.Rule, t *taken) {
 		t.noRoom(rule)
 		return
 	}
-	v, _ := s.Look(now, r.Tokens())
+	v := s.Look(now, r.Tokens())
 	t.says, t.outcome = rulingOf(v), s.Outcome(now, r.Tokens(), v == lease.Spent)
 }
 

@@ -60,14 +60,14 @@ func (c *Counted) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 func (c *Counted) Again(int64, int64) (piece Piece, ok bool) { return Piece{}, false }
 
 // Look implements [Holding].
-func (c *Counted) Look(now, cost int64) (v Verdict, ask Ask) {
+func (c *Counted) Look(now, cost int64) Verdict {
 	switch {
 	case c.stale(now):
-		return Elsewhere, c.Due(now)
+		return Elsewhere
 	case cost > c.left:
-		return Denied, c.Due(now)
+		return Denied
 	}
-	return Spent, Ask{}
+	return Spent
 }
 
 // stale says whether what was heard is too old to go by, or nothing was heard.

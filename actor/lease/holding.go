@@ -10,8 +10,8 @@ type Holding interface {
 	Check(now, cost int64) (piece Piece, v Verdict, ask Ask)
 	// Again decides a check that has waited, once the answer has come.
 	Again(now, cost int64) (piece Piece, ok bool)
-	// Look says what would become of a check, and takes nothing.
-	Look(now, cost int64) (v Verdict, ask Ask)
+	// Look says what would become of a check. It takes nothing, and asks for nothing.
+	Look(now, cost int64) Verdict
 	// Due is an ask that is to be sent without a check, if there is one.
 	Due(now int64) Ask
 	// Answered takes in an answer, and says whether that was the one that is waited for. The clock of who answers may differ by most.

@@ -41,14 +41,14 @@ func (o *Own) Check(now, cost int64) (piece Piece, v Verdict, _ Ask) {
 func (o *Own) Again(int64, int64) (piece Piece, ok bool) { return Piece{}, false }
 
 // Look implements [Holding].
-func (o *Own) Look(now, cost int64) (v Verdict, _ Ask) {
+func (o *Own) Look(now, cost int64) Verdict {
 	if o.back.Has(now, cost) {
-		return Spent, Ask{}
+		return Spent
 	}
 	if _, ok := o.Rule().Decide(o.tat, now, cost); ok {
-		return Spent, Ask{}
+		return Spent
 	}
-	return Denied, Ask{}
+	return Denied
 }
 
 // Due implements [Holding]: nobody is told.

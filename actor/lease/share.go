@@ -79,17 +79,12 @@ func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 	return Piece{}, Waits, ask
 }
 
-// Look says whether a check of that cost would be admitted. One that would not be counts as demand, since the owner will decide it; the other one does when it
-// is. The ask is to be sent, if there is one.
-func (s *Share) Look(now, cost int64) (v Verdict, ask Ask) {
+// Look implements [Holding]. A look is no demand.
+func (s *Share) Look(now, cost int64) Verdict {
 	if s.Has(now, cost) {
-		return Spent, Ask{}
+		return Spent
 	}
-	if cost > s.rule.Capacity {
-		return Elsewhere, Ask{}
-	}
-	before := s.note(now, cost)
-	return Elsewhere, s.refill(now, cost, before)
+	return Elsewhere
 }
 
 // Due implements [Holding]: a lease is asked for when there are checks.

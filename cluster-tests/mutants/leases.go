@@ -191,6 +191,16 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestEventualUnderABurst$", Says: `admitted in a second`}},
 		},
 		{
+			Name: "a look asks for a lease",
+			Why:  "what a look asks for nobody sends: later checks of the bucket wait for an answer that never comes",
+			Edits: []Edit{{
+				File: "actor/lease/share.go",
+				Old:  "func (s *Share) Look(now, cost int64) Verdict {\n",
+				New:  "func (s *Share) Look(now, cost int64) Verdict {\n\ts.refill(now, cost, s.note(now, cost))\n",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLookedAtAsksForNothing$", Says: `never asked for`}},
+		},
+		{
 			Name: "reports are checks",
 			Why:  "what an edge reports was admitted already: where the bucket has not as much, it is debt",
 			Edits: []Edit{{
