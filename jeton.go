@@ -136,6 +136,9 @@ const ReserveExact = limit.ReserveExact
 // A FieldError says which field of a request or of a document is wrong, and how.
 type FieldError = limit.FieldError
 
+// An UndecidedError says of which limits of a check there is no decision, where a client has decided the others by itself. What these took is kept.
+type UndecidedError = limit.UndecidedError
+
 // The errors of a Checker. None of them is a denial.
 var (
 	// ErrUnknownLimit means that the request names a limit that the cluster does not have.

@@ -47,6 +47,14 @@ type limits struct {
 	series  []*limitSeries
 }
 
+// named are some of them as people see them.
+func (l *limits) named(some []limit.Ref) (names []string) {
+	for _, ref := range some {
+		names = append(names, config.ShownLimit(l.cluster.name, ref.Name))
+	}
+	return names
+}
+
 // holding are the names of those that hold, as people see them.
 func (l *limits) holding(h *limit.Hold) (names []string) {
 	for i := range h.Limits {

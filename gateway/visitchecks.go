@@ -79,6 +79,9 @@ func (v *visit) take(r *limit.Request, d *limit.Decision, of *cluster) {
 func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
 	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.shown, d.MayWait
 	v.since, v.repeats = d.Since, d.Repeated
+	if part, ok := errors.AsType[*limit.UndecidedError](d.Err); ok {
+		v.asked = l.named(part.Limits)
+	}
 	doc := l.cluster.Limits()
 	v.earlier = len(v.quotas)
 	for i, o := range d.Limits {
@@ -93,7 +96,7 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	switch {
 	case d.Source == fallback.ByAllow:
 		v.outcome = failOpen
-		v.open.add(l.shown, v.key, d.Err)
+		v.open.add(v.asked, v.key, d.Err)
 	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
 		v.cutOff(ctx)
 	case d.Source == fallback.ByDeny:

@@ -58,13 +58,41 @@ func (e *Edge) decide(ctx context.Context, r *limit.Request, own []*limit.Rule) 
 	}
 	d, err := e.askRest(ctx, rest, own)
 	if err != nil {
-		e.putBack(took)
-		return limit.Decision{}, byOwner, err
+		return limit.Decision{}, byOwner, e.undecided(r, took, rest, err)
 	}
 	if !d.Allowed {
 		e.putBack(took)
 	}
 	return e.decision(r, took, d, d.Allowed), byOwner, nil
+}
+
+// undecided is the error of a check of whose rest there is no decision. What was taken here is kept, with receipts.
+func (e *Edge) undecided(r *limit.Request, took []taken, rest *limit.Request, err error) error {
+	if len(rest.Limits) == len(r.Limits) {
+		return err
+	}
+	decided := *r
+	decided.Receipt, decided.Limits = true, nil
+	var here []taken
+	for i := range took {
+		if took[i].says == neither {
+			continue
+		}
+		took[i].returnable()
+		decided.Limits, here = append(decided.Limits, r.Limits[i]), append(here, took[i])
+	}
+	return &limit.UndecidedError{Limits: rest.Limits, Decided: e.decision(&decided, here, limit.Decision{}, true), Err: err}
+}
+
+// returnable sees to it that what was taken can come back.
+func (t *taken) returnable() {
+	if t.number != 0 || t.share == nil {
+		return
+	}
+	t.shard.mu.Lock()
+	defer t.shard.mu.Unlock()
+	t.number = number()
+	t.share.Give(t.number, t.piece)
 }
 
 // withDeadline is ctx with the deadline of calls that have none of their own.

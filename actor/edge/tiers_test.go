@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -211,6 +212,24 @@ func TestTiersMixed(t *testing.T) {
 		}
 		if now := b.asked.Load(); now != asked {
 			t.Error("a node was asked what this edge denies")
+		}
+	})
+}
+
+// What an edge has taken of a check that the cluster does not decide comes back where the check is one of several.
+func TestAllOrNoneInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := tieredBed(t, 1)
+		defer b.close()
+		b.cut.Store(true)
+		_, err := b.edges[0].CheckAll(t.Context(), []limit.Request{of("user", 1, "own"), of("org", 1, "own", "strong")})
+		if part, ok := errors.AsType[*limit.UndecidedError](err); !ok || len(part.Limits) != 1 || part.Limits[0].Name != "strong" {
+			t.Fatalf("%v", err)
+		}
+		for _, key := range []string{"user", "org"} {
+			if o := b.check(0, limit.Request{Key: key, Look: true, Limits: []limit.Ref{limit.Named("own")}}).Limits[0]; o.Remaining != 10 {
+				t.Errorf("%s has %+v left", key, o)
+			}
 		}
 	})
 }

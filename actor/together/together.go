@@ -12,6 +12,7 @@ package together
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -44,6 +45,11 @@ func CheckAll(ctx context.Context, to Limiter, rs []limit.Request, background fu
 	for i, r := range plan.Checks {
 		d, err := to.Check(ctx, r)
 		if err != nil {
+			if part, ok := errors.AsType[*limit.UndecidedError](err); ok {
+				if taken, some := limit.TakenBy(&r, &part.Decided); some {
+					taking.Add(taken)
+				}
+			}
 			return limit.AllDecision{}, plan.Wrap(i, err)
 		}
 		decided = append(decided, d)

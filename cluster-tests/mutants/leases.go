@@ -201,6 +201,26 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLookedAtAsksForNothing$", Says: `never asked for`}},
 		},
 		{
+			Name: "a local limit is gone in an outage",
+			Why:  "what an edge has decided stays decided where no node decides the rest: otherwise the policy of another limit lets everything pass",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  "return limit.Decision{}, byOwner, e.undecided(r, took, rest, err)",
+				New:  "e.putBack(took)\n\t\treturn limit.Decision{}, byOwner, err",
+			}},
+			Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestLocalLimitsHoldInAnOutage$", Says: `and the local limit is 10`}},
+		},
+		{
+			Name: "a policy denies, and an edge has taken",
+			Why:  "a check takes of all its limits or of none: where a policy denies, what the edge took comes back",
+			Edits: []Edit{{
+				File: "gateway/fallback/fallback.go",
+				Old:  "if !v.Allowed {\n\t\tg.giveBack",
+				New:  "if false {\n\t\tg.giveBack",
+			}},
+			Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestLocalLimitsComeBackInAnOutage$", Says: `is left, want`}},
+		},
+		{
 			Name: "reports are checks",
 			Why:  "what an edge reports was admitted already: where the bucket has not as much, it is debt",
 			Edits: []Edit{{

@@ -129,6 +129,9 @@ func monotonic() func() int64 {
 // cannot be decided locally under any policy. So a mistake in the configuration (limit.ErrUnknownLimit, a *limit.FieldError) is
 // handled like an outage, and is counted and logged.
 //
+// The policy is asked about those limits alone of which there is no decision: the Checker may have decided the others by itself, as a *limit.UndecidedError says.
+// What these took is kept if the policy admits, and given back if it does not.
+//
 // Local buckets have the limit's capacity divided by the number of gateways, rounded down, and its refill divided
 // exactly. If the capacity is smaller than the number of gateways, they hold one token: then all gateways together may grant a
 // burst of one token each, while the refill stays exact. A limit so slow that its part would take more than 73 years to fill, or
@@ -156,6 +159,7 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 	b := budget{parent: ctx, deadline: deadline}
 	d, err := g.checker.Check(&b, r)
 	for less(&r, err) {
+		g.giveBack(ctx, &r, err)
 		d, err = g.checker.Check(&b, r)
 	}
 	b.end()
@@ -173,6 +177,9 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 		g.outage.undecided(why, err)
 		v = g.byPolicy(&r, policy, err)
 	}
+	if !v.Allowed {
+		g.giveBack(ctx, &r, err)
+	}
 	g.metrics.checks[v.Source].Inc()
 	v.MayWait = r.Wait
 	return v
@@ -182,19 +189,20 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 // may have no checks for a long time calls it now and then.
 func (g *Guard) Note() { g.parts.stored(g.limits()) }
 
-// byPolicy is the verdict when the cluster did not decide.
+// byPolicy is the verdict when the cluster did not decide: about those limits that have no decision.
 func (g *Guard) byPolicy(r *limit.Request, policy limit.Policy, err error) Verdict {
 	var room [limit.MaxLimits]*part
-	parts := g.parts.of(room[:0], g.limits(), r)
+	rest := restOf(r, err)
+	parts := g.parts.of(room[:0], g.limits(), &rest.Request)
 	if policy == "" {
 		policy = strictest(parts)
 	}
 	switch policy {
 	case limit.Allow:
-		return Verdict{Decision: limit.Decision{Allowed: true}, Source: ByAllow, Err: err}
+		return Verdict{Decision: rest.admitted(r), Source: ByAllow, Err: err}
 	case limit.Local:
-		if d, ok := g.local.decide(r, parts); ok {
-			return Verdict{Decision: d, Source: ByLocal, Err: err}
+		if d, ok := g.local.decide(&rest.Request, parts); ok {
+			return Verdict{Decision: rest.with(r, d), Source: ByLocal, Err: err}
 		}
 	case limit.Deny:
 	}

@@ -23,8 +23,8 @@ func (s Source) OfCluster() bool { return s == ByCluster || s == ByKnown }
 
 // A Verdict says what happens to a check.
 type Verdict struct {
-	// Decision is the cluster's, or what replaces it. With ByAllow and ByDeny it has no outcomes, since nothing is known. With
-	// ByLocal, its outcomes are those of this gateway's part of each limit. Only a decision of the cluster can have receipts.
+	// Decision is the cluster's, or what replaces it. With ByAllow and ByDeny it has no outcomes, since something is not known. With
+	// ByLocal, its outcomes are those of this gateway's part of each limit. It has receipts of what the Checker has decided, which may be a part of the limits.
 	limit.Decision
 	Source Source
 	// Since is when the denial came from the cluster that is known; zero for all but ByKnown.
