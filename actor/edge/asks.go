@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -27,7 +28,7 @@ func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
 		sent, _ := e.clock.read()
-		r := limit.Request{Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Charge: ask.Report}
+		r := limit.Request{Key: id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Charge: ask.Report}
 		if !ask.Report {
 			r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name, ID: e.tag}
 			r.Least = ask.Least
@@ -37,6 +38,9 @@ func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
 		a.Now, _ = e.clock.read()
 		e.counts.asked(ask.Report, &a, err)
 		e.answered(id, s, a)
+		if mistaken(err) || overridden(&a.Outcome) {
+			e.drop(s)
+		}
 		if !a.Compares(mostOff) { // this edge will not spend it
 			e.giveBackAll(ctx, map[string][]limit.Receipt{id.key: {d.Lease.Receipt}})
 		}
@@ -44,6 +48,46 @@ func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
 		return
 	}
 	e.answered(id, s, lease.Answer{Number: ask.Number})
+}
+
+// mistaken says whether an owner takes no asks of a bucket: the limit was removed, or is another one.
+func mistaken(err error) bool {
+	_, refused := errors.AsType[*limit.FieldError](err)
+	return refused || errors.Is(err, limit.ErrUnknownLimit)
+}
+
+// drop forgets what is known of a bucket that is eventual, of which an owner takes no reports, or decides by an override.
+func (e *Edge) drop(s *share) {
+	sh := e.shardOf(s.id.key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if !s.gone && s.Rule().Consistency == limit.Eventual {
+		sh.dropLocked(s)
+	}
+}
+
+// report is that of so many tokens.
+func (s *share) report(tokens int64) limit.Request {
+	return limit.Request{Key: s.id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(s.id.limit)}, Cost: tokens, Charge: true}
+}
+
+// reportLast reports what is not reported of a bucket that is eventual, once: it is to be forgotten, and another rule decides.
+func (e *Edge) reportLast(s *share) {
+	of, ok := s.Holding.(*lease.Counted)
+	if !ok {
+		return
+	}
+	tokens := of.Flush()
+	if tokens == 0 {
+		return
+	}
+	r := s.report(tokens)
+	e.cfg.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		_, err := e.cfg.Cluster.Check(ctx, r)
+		e.counts.asked(true, nil, err)
+	})
 }
 
 func outcomeOf(d *limit.Decision) limit.Outcome {
@@ -90,7 +134,7 @@ func (e *Edge) tidy(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		e.tidyPart(ctx, turn%tidyTurns)
+		e.tidyPart(turn % tidyTurns)
 		if e.size() == 0 {
 			e.tidying.Store(false)
 			if e.size() > 0 { // a share came meanwhile
@@ -102,9 +146,10 @@ func (e *Edge) tidy(ctx context.Context) {
 }
 
 // tidyPart looks at the shares of every tidyTurns-th shard.
-func (e *Edge) tidyPart(ctx context.Context, turn int) {
+func (e *Edge) tidyPart(turn int) {
 	now, jumps := e.clock.read()
-	tails := map[string][]limit.Receipt{}
+	at := e.limits()
+	tails, giving := map[string][]limit.Receipt{}, e.giving.Load()
 	for i := turn; i < len(e.shards); i += tidyTurns {
 		sh := &e.shards[i]
 		sh.mu.Lock()
@@ -114,19 +159,37 @@ func (e *Edge) tidyPart(ctx context.Context, turn int) {
 			if ask := s.Due(now); ask.Number != 0 {
 				due = append(due, func() { e.ask(id, s.Rule(), s, ask) })
 			}
-			if surplus := s.Surplus(now); len(surplus) > 0 {
-				tails[id.key] = append(tails[id.key], surplus...)
+			if !giving { // otherwise it has its turn later
+				if surplus := s.Surplus(now); len(surplus) > 0 {
+					tails[id.key] = append(tails[id.key], surplus...)
+				}
 			}
-			if s.Idle(now) && s.answered == nil {
-				delete(sh.shares, id)
+			if s.Idle(now) && s.answered == nil || at.of != nil && !at.knows(s.Rule()) {
+				sh.dropLocked(s)
 			}
+		}
+		if len(sh.shares) == 0 {
+			sh.given = given{}
 		}
 		sh.mu.Unlock()
 		for _, send := range due {
 			send()
 		}
 	}
-	e.giveBackAll(ctx, tails)
+	e.giveBackAside(tails)
+}
+
+// giveBackAside gives tails back, while the tidying goes on.
+func (e *Edge) giveBackAside(tails map[string][]limit.Receipt) {
+	if len(tails) == 0 || e.giving.Swap(true) {
+		return
+	}
+	if !e.cfg.Go(func(ctx context.Context) {
+		defer e.giving.Store(false)
+		e.giveBackAll(ctx, tails)
+	}) {
+		e.giving.Store(false)
+	}
 }
 
 // size is how many shares there are.

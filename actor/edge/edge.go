@@ -17,7 +17,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"hash/maphash"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -53,10 +52,12 @@ type Edge struct {
 	tag     uint64        // tells owners this edge from others of its name
 	clock   clock
 	seed    maphash.Seed
+	edges   atomic.Int64 // that share limits that are local and divided
 	limited atomic.Pointer[edgeLimits]
 	shards  [shards]shard
 	counts  *counts
 	tidying atomic.Bool // the goroutine that tidies runs
+	giving  atomic.Bool // what is not needed is being given back
 }
 
 var _ limit.Limiter = (*Edge)(nil)
@@ -70,6 +71,7 @@ func New(cfg Config) (*Edge, error) {
 	e := &Edge{cfg: cfg, seed: maphash.MakeSeed(), counts: newCounts()}
 	_, _ = rand.Read(e.id[:]) // it never fails
 	e.tag = number()
+	e.SetEdges(cfg.Edges)
 	e.clock.begin()
 	for i := range e.shards {
 		e.shards[i].shares = make(map[bucketID]*share)
@@ -80,9 +82,12 @@ func New(cfg Config) (*Edge, error) {
 	return e, nil
 }
 
+// SetEdges says how many edges share limits that are local and divided, from now on; 0 means 1.
+func (e *Edge) SetEdges(n int) { e.edges.Store(int64(max(n, 1))) }
+
 // Check implements [limit.Checker].
 func (e *Edge) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
-	var room [limit.MaxLimits]*limit.Rule
+	var room [limit.MaxLimits]choice
 	own := e.split(&r, &room)
 	if own == nil {
 		return e.cfg.Cluster.Check(ctx, r)
@@ -95,56 +100,6 @@ func (e *Edge) Check(ctx context.Context, r limit.Request) (limit.Decision, erro
 	return d, err
 }
 
-// CheckBatch implements [limit.BatchChecker]. What is not decided here at once goes to the cluster in one batch.
-func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if e.limits().rules == nil || len(rs) > limit.MaxBatch {
-		return e.cfg.Cluster.CheckBatch(ctx, rs)
-	}
-	results := make([]limit.Result, len(rs))
-	var left []limit.Request
-	var places []int
-	var room [limit.MaxLimits]*limit.Rule
-	for i := range rs {
-		own := e.split(&rs[i], &room)
-		if own != nil && rs[i].Validate() == nil {
-			var ok bool
-			if results[i], ok = e.checkHere(ctx, &rs[i], own); ok {
-				continue
-			}
-		}
-		left, places = append(left, rs[i]), append(places, i)
-	}
-	if len(left) == 0 {
-		return results
-	}
-	sent, _ := e.clock.read()
-	for i, result := range e.cfg.Cluster.CheckBatch(ctx, left) {
-		results[places[i]] = result
-		if own := e.split(&left[i], &room); own != nil {
-			e.heard(&left[i], own, result.Decision, sent)
-		}
-	}
-	return results
-}
-
-// checkHere decides a request of a batch, if all of it can be decided here at once. It is decided by itself if a limit of it is this edge's own, which the cluster
-// must not be asked for.
-func (e *Edge) checkHere(ctx context.Context, r *limit.Request, own []*limit.Rule) (limit.Result, bool) {
-	if slices.ContainsFunc(own, func(rule *limit.Rule) bool { return rule != nil && rule.Consistency == limit.OfEdge }) {
-		d, err := e.Check(ctx, *r)
-		return limit.Result{Decision: d, Err: err}, true
-	}
-	took := make([]taken, len(own))
-	says, _ := e.take(r, own, took)
-	if says == neither {
-		e.putBack(took)
-		e.counts.decided(byOwner)
-		return limit.Result{}, false
-	}
-	e.counts.decided(byEdge)
-	return limit.Result{Decision: e.decision(r, took, unasked(e.rest(r, took)), says == admits)}, true
-}
-
 // CheckAll implements [limit.AllChecker].
 func (e *Edge) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
 	if e.limits().rules == nil {
@@ -155,25 +110,26 @@ func (e *Edge) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecis
 	return together.CheckAll(ctx, e, rs, e.cfg.Go)
 }
 
-// split are the rules of the limits of r that this edge may decide, in their order, with nil for those that it may not. It is nil where that is none, or r
-// asks for more than a decision.
-func (e *Edge) split(r *limit.Request, room *[limit.MaxLimits]*limit.Rule) []*limit.Rule {
+// split says by what this edge decides about each limit of r, in their order. It is nil where that is none, or r asks for more than a decision, or for a plan that is not
+// there, which the cluster says.
+func (e *Edge) split(r *limit.Request, room *[limit.MaxLimits]choice) []choice {
 	at := e.limits()
 	if at.rules == nil || r.ID != "" || r.Wait != 0 || r.Hold != 0 || r.Extend != 0 || r.Lease != nil || r.Charge || len(r.Limits) > len(room) {
 		return nil
 	}
 	some := false
 	for i, ref := range r.Limits {
-		room[i] = nil
+		room[i] = choice{}
 		if ref.Inline == nil {
-			room[i] = at.rule(ref.Name, r.Plan)
+			room[i] = at.choose(ref.Name, r.Key, r.Plan)
 		}
-		if r.Look && (room[i] == nil || room[i].Consistency != limit.OfEdge) { // owners know what is left of all others
+		rule := room[i].rule
+		if r.Look && (rule == nil || rule.Consistency != limit.OfEdge) { // owners know what is left of all others
 			return nil
 		}
-		some = some || room[i] != nil
+		some = some || rule != nil
 	}
-	if !some {
+	if !some || r.Plan != "" && at.of.CheckPlan(r.Plan, r.Limits) != nil {
 		return nil
 	}
 	return room[:len(r.Limits)]

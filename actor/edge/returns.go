@@ -45,28 +45,17 @@ func (e *Edge) Return(ctx context.Context, key string, receipts []limit.Receipt)
 	return returned, nil
 }
 
-// returnOwn puts back what a receipt of this edge proves. It does not say under which plan it was spent.
+// returnOwn puts back what a receipt of this edge proves.
 func (e *Edge) returnOwn(key string, r *limit.Receipt) bool {
 	now, jumps := e.clock.read()
-	at := e.limits()
-	plans := []string{""}
-	if at.of != nil {
-		for _, p := range at.of.Plans(r.Limit) {
-			plans = append(plans, p.Name)
-		}
-	}
 	sh := e.shardOf(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.jumps != jumps {
 		return false
 	}
-	for _, plan := range plans {
-		if s := sh.shares[bucketID{key, r.Limit, plan}]; s != nil && s.PutBack(r.Serial, now) {
-			return true
-		}
-	}
-	return false
+	p := sh.given.take(r.Serial)
+	return p.share != nil && !p.share.gone && p.share.id.key == key && p.share.id.limit == r.Limit && p.share.Undo(p.piece, now)
 }
 
 // Settle implements [limit.Settler]: holds are taken at owners.
@@ -85,8 +74,7 @@ func (e *Edge) Reset(ctx context.Context, key string, ref limit.Ref) error {
 	sh.mu.Lock()
 	for id, s := range sh.shares {
 		if id.key == key && id.limit == ref.Name {
-			s.release()
-			delete(sh.shares, id)
+			sh.dropLocked(s)
 		}
 	}
 	sh.mu.Unlock()
@@ -116,7 +104,7 @@ func (e *Edge) Close() {
 				tails[id.key] = append(tails[id.key], of.GiveBack(now, 0)...)
 			case *lease.Counted:
 				if tokens := of.Flush(); tokens > 0 {
-					reports = append(reports, limit.Request{Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: tokens, Charge: true})
+					reports = append(reports, s.report(tokens))
 				}
 			}
 		}

@@ -5,18 +5,37 @@ import (
 	"sync"
 
 	"github.com/jeton-dev/jeton/actor/lease"
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // shards is how many parts the shares are in, each with a lock of its own.
 const shards = 64
 
-// maxShares is how many buckets a shard keeps line of. Checks of others go to the cluster.
+// maxShares is how many buckets of each kind a shard keeps. Checks of others go to the cluster; those of limits that are local are denied.
 const maxShares = 1024
+
+// A kind of buckets has room of its own: what the cluster can decide as well takes none of what only this edge does.
+type kind uint8
+
+const (
+	ofOwners kind = iota
+	ofEdge
+	kinds
+)
+
+func kindOf(rule *limit.Rule) kind {
+	if rule.Consistency == limit.OfEdge {
+		return ofEdge
+	}
+	return ofOwners
+}
 
 // A shard is a part of the shares, with a lock of its own.
 type shard struct {
 	mu     sync.Mutex
 	shares map[bucketID]*share
+	count  [kinds]int
+	given  given
 	jumps  uint64 // of the clock, when the shares were looked at last
 }
 
@@ -27,29 +46,57 @@ type bucketID struct{ key, limit, plan string }
 type share struct {
 	lease.Holding
 
+	id       bucketID
+	plan     string        // by which it was spent from last; empty for none
+	gone     bool          // it is forgotten
 	answered chan struct{} // is closed when the open ask is answered; nil if nobody waits
 }
 
 func (e *Edge) shardOf(key string) *shard { return &e.shards[maphash.String(e.seed, key)%shards] }
 
-// makeRoomLocked forgets a share of a few that would lose nothing by it, and says whether there was one.
-func (sh *shard) makeRoomLocked(now int64) bool {
-	tries := 8
-	for id, s := range sh.shares {
+// under says whether the share can go on under a rule. A bucket that is local does under any of its register.
+func (s *share) under(rule *limit.Rule) bool {
+	before := s.Rule()
+	if before == rule || before.Equal(rule) {
+		return true
+	}
+	own, ok := s.Holding.(*lease.Own)
+	if !ok || kindOf(rule) != ofEdge || before.Register() != rule.Register() {
+		return false
+	}
+	own.Under(rule)
+	return true
+}
+
+// makeRoomLocked forgets a share of that kind that would lose nothing by it, of a few, and says whether there was one.
+func (sh *shard) makeRoomLocked(of kind, now int64) bool {
+	looked := 0
+	for _, s := range sh.shares {
+		if kindOf(s.Rule()) != of {
+			continue
+		}
 		if s.answered == nil && s.Idle(now) {
-			delete(sh.shares, id)
+			sh.dropLocked(s)
 			return true
 		}
-		if tries--; tries == 0 {
+		if looked++; looked == 8 {
 			break
 		}
 	}
 	return false
 }
 
+// dropLocked forgets a share. Who waits goes to the cluster.
+func (sh *shard) dropLocked(s *share) {
+	s.release()
+	s.gone = true
+	delete(sh.shares, s.id)
+	sh.count[kindOf(s.Rule())]--
+}
+
 // jumpedLocked forgets all shares where the clock has jumped since the shard was looked at last.
 func (e *Edge) jumpedLocked(sh *shard, jumps uint64) {
-	if sh.jumps == jumps {
+	if jumps <= sh.jumps { // who read the clock before the jump comes later now and then
 		return
 	}
 	sh.jumps = jumps
@@ -60,9 +107,9 @@ func (e *Edge) jumpedLocked(sh *shard, jumps uint64) {
 // forgetLocked forgets all shares. Who waits goes to the cluster.
 func (sh *shard) forgetLocked() {
 	for _, s := range sh.shares {
-		s.release()
+		sh.dropLocked(s)
 	}
-	clear(sh.shares)
+	sh.given = given{}
 }
 
 // release wakes who waits for the share.

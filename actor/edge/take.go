@@ -12,6 +12,8 @@ import (
 
 // taken is what a check was given of one bucket, or told by it. It is none if says is neither.
 type taken struct {
+	choice
+
 	says    ruling
 	shard   *shard
 	id      bucketID
@@ -34,7 +36,7 @@ const (
 
 // decide decides r by what is held here, and by the cluster where that is not enough: limit by limit. What is here is taken first, and put back exactly where the
 // cluster denies the rest. It says by whom it was decided.
-func (e *Edge) decide(ctx context.Context, r *limit.Request, own []*limit.Rule) (limit.Decision, decider, error) {
+func (e *Edge) decide(ctx context.Context, r *limit.Request, own []choice) (limit.Decision, decider, error) {
 	took := make([]taken, len(own))
 	says, waits := e.take(r, own, took)
 	if says == denies {
@@ -78,21 +80,21 @@ func (e *Edge) undecided(r *limit.Request, took []taken, rest *limit.Request, er
 		if took[i].says == neither {
 			continue
 		}
-		took[i].returnable()
+		e.returnable(&took[i])
 		decided.Limits, here = append(decided.Limits, r.Limits[i]), append(here, took[i])
 	}
 	return &limit.UndecidedError{Limits: rest.Limits, Decided: e.decision(&decided, here, limit.Decision{}, true), Err: err}
 }
 
 // returnable sees to it that what was taken can come back.
-func (t *taken) returnable() {
+func (e *Edge) returnable(t *taken) {
 	if t.number != 0 || t.share == nil {
 		return
 	}
 	t.shard.mu.Lock()
 	defer t.shard.mu.Unlock()
-	t.number = number()
-	t.share.Give(t.number, t.piece)
+	now, _ := e.clock.read()
+	t.keepLocked(now)
 }
 
 // withDeadline is ctx with the deadline of calls that have none of their own.
@@ -104,7 +106,7 @@ func (e *Edge) withDeadline(ctx context.Context) (context.Context, context.Cance
 }
 
 // askRest has the cluster decide the rest of a check, and takes in what it says of limits of which this edge goes by what it hears.
-func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []*limit.Rule) (limit.Decision, error) {
+func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []choice) (limit.Decision, error) {
 	sent, _ := e.clock.read()
 	d, err := e.cfg.Cluster.Check(ctx, *rest)
 	if err == nil {
@@ -114,24 +116,28 @@ func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []*limit.Ru
 }
 
 // heard takes in what the cluster has decided about limits of which this edge goes by what it hears.
-func (e *Edge) heard(r *limit.Request, own []*limit.Rule, d limit.Decision, sent int64) {
+func (e *Edge) heard(r *limit.Request, own []choice, d limit.Decision, sent int64) {
 	if len(d.Limits) != len(r.Limits) {
 		return
 	}
 	sh := e.shardOf(r.Key)
 	for i, ref := range r.Limits {
-		for _, rule := range own {
-			if rule == nil || rule.Name != ref.Name || rule.Consistency != limit.Eventual {
+		for j := range own {
+			rule := own[j].rule
+			if rule == nil || rule.Name != ref.Name || rule.Consistency != limit.Eventual || overridden(&d.Limits[i]) {
 				continue
 			}
 			sh.mu.Lock()
-			if s := sh.shares[e.idOf(r, rule)]; s != nil {
+			if s := sh.shares[idOf(r, &own[j])]; s != nil && s.Rule() == rule {
 				s.Heard(d.Limits[i], sent)
 			}
 			sh.mu.Unlock()
 		}
 	}
 }
+
+// overridden says whether an override decides about a bucket. What its owner says then is nothing to go by: this edge may not know of the override's end, or its numbers.
+func overridden(o *limit.Outcome) bool { return o.Override != "" }
 
 // unasked is what is said of limits that the cluster was not asked for: nothing is known of them.
 func unasked(r *limit.Request) (d limit.Decision) {
@@ -167,18 +173,19 @@ func (e *Edge) rest(r *limit.Request, took []taken) *limit.Request {
 
 // take takes of all that is held here, and says what that comes to: neither, if there is too little of some. Where a limit denies, nothing is taken, and the others are
 // looked at. Waits says that there are leases on their way for which r may wait.
-func (e *Edge) take(r *limit.Request, own []*limit.Rule, took []taken) (says ruling, waits bool) {
+func (e *Edge) take(r *limit.Request, own []choice, took []taken) (says ruling, waits bool) {
 	says = admits
-	for i, rule := range own {
+	for i := range own {
 		t := &took[i]
+		t.choice = own[i]
 		switch {
-		case rule == nil:
+		case t.rule == nil:
 			says = least(says, neither)
 			continue
 		case says == denies || r.Look:
-			e.lookOne(r, rule, t)
+			e.lookOne(r, t)
 		default:
-			e.takeOne(r, rule, t)
+			e.takeOne(r, t)
 		}
 		waits = waits || t.answered != nil
 		if t.says == denies && says != denies {
@@ -200,32 +207,33 @@ func least(a, b ruling) ruling {
 	return min(a, b)
 }
 
-// idOf is the bucket of r and a rule. A plan counts only where the limit has plans.
-func (e *Edge) idOf(r *limit.Request, rule *limit.Rule) bucketID {
-	id := bucketID{key: r.Key, limit: rule.Name}
-	if r.Plan != "" {
-		id.plan = planOf(e.limits(), rule.Name, r.Plan)
+// idOf is the bucket of r at this edge. The plans of a limit share a bucket. Of one that is leased, each has its own leases: a lease is spent by the numbers by which it was given.
+func idOf(r *limit.Request, c *choice) bucketID {
+	id := bucketID{key: r.Key, limit: c.rule.Name}
+	if c.rule.Consistency == limit.Leased {
+		id.plan = c.plan()
 	}
 	return id
 }
 
 // takeOne takes of one bucket.
-func (e *Edge) takeOne(r *limit.Request, rule *limit.Rule, t *taken) {
-	t.id, t.shard = e.idOf(r, rule), e.shardOf(r.Key)
+func (e *Edge) takeOne(r *limit.Request, t *taken) {
+	t.id, t.shard = idOf(r, &t.choice), e.shardOf(r.Key)
 	cost := r.Tokens()
 	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
-	s := e.shareLocked(t.shard, t.id, rule, now, jumps)
+	s := e.shareLocked(t.shard, t.id, t.rule, now, jumps)
 	if t.share = s; s == nil {
 		t.shard.mu.Unlock()
-		t.noRoom(rule)
+		t.noRoom()
 		return
 	}
+	s.plan = t.plan()
 	piece, verdict, ask := s.Check(now, cost)
 	t.says = rulingOf(verdict)
 	switch verdict {
 	case lease.Spent:
-		e.keepLocked(t, piece, now, r)
+		t.tookLocked(piece, now, r)
 	case lease.Denied:
 		t.outcome = s.Outcome(now, cost, false)
 	case lease.Waits:
@@ -237,7 +245,7 @@ func (e *Edge) takeOne(r *limit.Request, rule *limit.Rule, t *taken) {
 	}
 	t.shard.mu.Unlock()
 	if ask.Number != 0 {
-		e.ask(t.id, rule, s, ask)
+		e.ask(t.id, t.rule, s, ask)
 	}
 }
 
@@ -251,19 +259,19 @@ func (e *Edge) wait(ctx context.Context, r *limit.Request, t *taken) {
 	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
 	defer t.shard.mu.Unlock()
-	if t.shard.jumps != jumps || t.shard.shares[t.id] != t.share {
+	if t.shard.jumps != jumps || t.share.gone {
 		return
 	}
 	if piece, ok := t.share.Again(now, r.Tokens()); ok {
 		t.says = admits
-		e.keepLocked(t, piece, now, r)
+		t.tookLocked(piece, now, r)
 	}
 }
 
 // noRoom is what becomes of a check of a bucket for which this edge has no room: nobody else can decide about one that is its own.
-func (t *taken) noRoom(rule *limit.Rule) {
-	if rule.Consistency == limit.OfEdge {
-		t.says, t.outcome = denies, limit.Outcome{Name: rule.Name, Limit: rule.Capacity, RetryAfter: rule.Fill()}
+func (t *taken) noRoom() {
+	if t.rule.Consistency == limit.OfEdge {
+		t.says, t.outcome = denies, limit.Outcome{Name: t.rule.Name, Limit: t.rule.Capacity, RetryAfter: t.rule.Fill()}
 	}
 }
 
@@ -278,14 +286,18 @@ func rulingOf(v lease.Verdict) ruling {
 	return neither
 }
 
-// keepLocked writes down what was taken.
-func (e *Edge) keepLocked(t *taken, piece lease.Piece, now int64, r *limit.Request) {
-	if r.Receipt {
-		t.number = number()
-		t.share.Give(t.number, piece)
-	}
+// tookLocked writes down what was taken.
+func (t *taken) tookLocked(piece lease.Piece, now int64, r *limit.Request) {
 	t.piece = piece
+	if r.Receipt {
+		t.keepLocked(now)
+	}
 	t.outcome = t.share.Outcome(now, r.Tokens(), true)
+}
+
+// keepLocked remembers what was taken, so that it can come back by a receipt.
+func (t *taken) keepLocked(now int64) {
+	t.number = t.shard.given.add(t.share, t.piece, now)
 }
 
 // number is one that cannot be guessed.
@@ -296,14 +308,14 @@ func number() uint64 {
 }
 
 // lookOne says what would become of r in one bucket, and takes nothing.
-func (e *Edge) lookOne(r *limit.Request, rule *limit.Rule, t *taken) {
-	t.id, t.shard = e.idOf(r, rule), e.shardOf(r.Key)
+func (e *Edge) lookOne(r *limit.Request, t *taken) {
+	t.id, t.shard = idOf(r, &t.choice), e.shardOf(r.Key)
 	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
 	defer t.shard.mu.Unlock()
-	s := e.shareLocked(t.shard, t.id, rule, now, jumps)
+	s := e.shareLocked(t.shard, t.id, t.rule, now, jumps)
 	if s == nil {
-		t.noRoom(rule)
+		t.noRoom()
 		return
 	}
 	v := s.Look(now, r.Tokens())
@@ -319,12 +331,11 @@ func (e *Edge) putBack(took []taken) {
 			continue
 		}
 		t.shard.mu.Lock()
-		if t.shard.jumps == jumps && t.shard.shares[t.id] == t.share {
-			if t.number == 0 {
-				t.share.Undo(t.piece, now)
-			} else {
-				t.share.PutBack(t.number, now)
+		if t.shard.jumps == jumps && !t.share.gone {
+			if t.number != 0 {
+				t.shard.given.take(t.number)
 			}
+			t.share.Undo(t.piece, now)
 			t.outcome = t.share.Outcome(now, t.piece.Cost, true)
 		}
 		t.shard.mu.Unlock()
@@ -332,22 +343,26 @@ func (e *Edge) putBack(took []taken) {
 	}
 }
 
-// shareLocked is the share of a bucket under a rule; nil where the shard is full. What is held from before a jump of the clock, or of another rule, is dropped.
+// shareLocked is the share of a bucket under a rule; nil where the shard is full. What is held from before a jump of the clock, or of another rule, is
+// dropped; a bucket that is local goes on under the other rule.
 func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, jumps uint64) *share {
 	e.jumpedLocked(sh, jumps)
 	s := sh.shares[id]
-	switch {
-	case s != nil && (s.Rule() == rule || s.Rule().Equal(rule)):
+	if s != nil && s.under(rule) {
 		return s
-	case s != nil:
-		s.release()
-	case len(sh.shares) >= maxShares && !sh.makeRoomLocked(now):
-		return nil
-	default:
-		id.key = strings.Clone(id.key) // it may be a piece of something larger
 	}
-	s = &share{Holding: lease.New(rule)}
+	if s != nil {
+		e.reportLast(s)
+		sh.dropLocked(s)
+	}
+	kind := kindOf(rule)
+	if sh.count[kind] >= maxShares && !sh.makeRoomLocked(kind, now) {
+		return nil
+	}
+	id.key = strings.Clone(id.key) // it may be a piece of something larger
+	s = &share{Holding: lease.New(rule), id: id}
 	sh.shares[id] = s
+	sh.count[kind]++
 	e.keepTidy()
 	return s
 }
@@ -367,7 +382,7 @@ func (e *Edge) decision(r *limit.Request, took []taken, rest limit.Decision, all
 			continue
 		}
 		d.Limits[i] = t.outcome
-		d.Limits[i].Plan = t.id.plan
+		t.tell(&d.Limits[i], r.Tokens())
 		if r.Receipt && allowed {
 			d.Receipts = append(d.Receipts, e.receipt(t))
 		}

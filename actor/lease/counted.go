@@ -20,12 +20,11 @@ type Counted struct {
 	heard    limit.Outcome
 	heardAt  int64 // when what was heard was asked for
 	known    bool
-	share    float64          // of what all edges spend, what this one does
-	full     int64            // by how much the bucket lacked of being full when a report was answered last, in nanoseconds of line, at fullAt
-	fullAt   int64            // 0 for no report
-	pending  int64            // tokens that were admitted and are not in a report
-	reported int64            // those in the open report
-	given    map[uint64]int64 // of pending, what may come back, by its numbers
+	share    float64 // of what all edges spend, what this one does
+	full     int64   // by how much the bucket lacked of being full when a report was answered last, in nanoseconds of line, at fullAt
+	fullAt   int64   // 0 for no report
+	pending  int64   // tokens that were admitted and are not in a report
+	reported int64   // those in the open report
 
 	last uint64 // number of the last report
 	open bool   // it has no answer
@@ -83,7 +82,6 @@ func (c *Counted) Due(now int64) (ask Ask) {
 	c.last++
 	c.open = true
 	c.reported, c.pending = c.pending, 0
-	clear(c.given)
 	return Ask{Number: c.last, Tokens: c.reported, Report: true}
 }
 
@@ -138,23 +136,6 @@ func (c *Counted) Undo(piece Piece, _ int64) bool {
 	c.pending -= piece.Cost
 	c.left += piece.Cost
 	return true
-}
-
-// Give notes that what was admitted may come back by that number.
-func (c *Counted) Give(number uint64, piece Piece) {
-	if c.given == nil {
-		c.given = make(map[uint64]int64)
-	}
-	if len(c.given) < MaxGiven {
-		c.given[number] = piece.Cost
-	}
-}
-
-// PutBack takes back what was given by a number, once, as long as it was not reported.
-func (c *Counted) PutBack(number uint64, now int64) bool {
-	cost, ok := c.given[number]
-	delete(c.given, number)
-	return ok && c.Undo(Piece{Cost: cost}, now)
 }
 
 // Surplus implements [Holding]: there is nothing to give back.

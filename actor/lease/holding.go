@@ -20,9 +20,6 @@ type Holding interface {
 	Heard(o limit.Outcome, at int64)
 	// Undo takes back a piece that was admitted, and says whether it may be spent again. Nobody may have taken it back before.
 	Undo(piece Piece, now int64) bool
-	// Give notes that a piece may come back by that number; PutBack takes it back, once, and says whether it may be spent again.
-	Give(number uint64, piece Piece)
-	PutBack(number uint64, now int64) bool
 	// Surplus is what is not needed any more, to be given back.
 	Surplus(now int64) []limit.Receipt
 	// Idle says that nothing would be lost if the holding were forgotten.

@@ -15,7 +15,6 @@ package lease
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -27,9 +26,6 @@ type Bucket struct {
 	held []held // the first one that has enough is spent
 	last uint64 // number of the last ask
 	open bool   // its answer has not come
-
-	given map[uint64]Piece // what was spent and may come back, by what tells it apart; nil for none
-	order []uint64         // the numbers of given, and of what has come back, in the order in which they were given
 }
 
 // held is line of a lease, which is spent up to at.
@@ -45,15 +41,12 @@ type Piece struct {
 	Span         limit.Span // where it lies
 	Cost         int64      // in tokens
 
-	start, end limit.Pos // exactly
+	start, end limit.Pos   // exactly
+	rule       *limit.Rule // by which it was spent, of a bucket that may go on under another one; nil for other buckets
 }
 
-const (
-	// MaxBack is how many pieces that came back an edge keeps of a bucket, besides those that it could put together. More are lost.
-	MaxBack = 64
-	// MaxGiven is how many pieces may come back. Of more, the oldest may not.
-	MaxGiven = 4096
-)
+// MaxBack is how many pieces that came back an edge keeps of a bucket, besides those that it could put together. More are lost.
+const MaxBack = 64
 
 // NewBucket is an edge's share of a bucket of rule, of which it has nothing yet.
 func NewBucket(rule *limit.Rule) *Bucket { return &Bucket{rule: rule} }
@@ -128,38 +121,15 @@ func pieceOf(l *limit.Lease, start, end limit.Pos, cost int64) Piece {
 	return Piece{Lease: l, Span: limit.Span{Start: start.NS, End: end.Ceil()}, Cost: cost, start: start, end: end}
 }
 
-// Give notes that a piece may come back by that number. The numbers of a bucket differ.
-func (b *Bucket) Give(number uint64, piece Piece) {
-	if b.given == nil {
-		b.given = make(map[uint64]Piece)
-	}
-	for len(b.order) > 0 && (len(b.given) >= MaxGiven || b.over(b.order[0])) {
-		delete(b.given, b.order[0])
-		b.order = b.order[1:]
-	}
-	b.given[number] = piece
-	b.order = append(b.order, number)
-}
-
-// over says whether nothing is given by that number any more.
-func (b *Bucket) over(number uint64) bool {
-	_, ok := b.given[number]
-	return !ok
-}
-
-// PutBack takes back what was given by a number, once, to be spent again in its place. It says whether there was any that may still be spent.
-func (b *Bucket) PutBack(number uint64, now int64) (piece Piece, ok bool) {
-	if piece, ok = b.given[number]; !ok {
-		return Piece{}, false
-	}
-	delete(b.given, number)
-	return piece, b.Undo(piece, now)
+// Over says whether time has brought the piece back at now, or ended its lease.
+func (p *Piece) Over(rule *limit.Rule, now int64) bool {
+	return p.Lease != nil && (now >= p.Until || !p.end.After(limit.At(rule.Begin(now))))
 }
 
 // Undo puts a piece back in its place, to be spent again before all else. The caller has not put it back before. It says whether it may still be spent.
 func (b *Bucket) Undo(piece Piece, now int64) bool {
 	b.expire(now)
-	if now >= piece.Until || !piece.end.After(limit.At(b.rule.Begin(now))) || len(b.held) > 0 && b.held[0].lease.Generation != piece.Generation {
+	if piece.Over(b.rule, now) || len(b.held) > 0 && b.held[0].lease.Generation != piece.Generation {
 		return false
 	}
 	back := 0
@@ -205,7 +175,7 @@ func (h *held) left(rule *limit.Rule, now int64) int64 {
 // Clone is a copy that shares nothing with b.
 func (b *Bucket) Clone() *Bucket {
 	c := *b
-	c.held, c.given, c.order = slices.Clone(b.held), maps.Clone(b.given), slices.Clone(b.order)
+	c.held = slices.Clone(b.held)
 	return &c
 }
 
@@ -251,7 +221,7 @@ func (b *Bucket) GiveBack(now, keep int64) (tails []limit.Receipt) {
 // Drop forgets all leases: the edge's clock may have been wrong, or the limit is another one.
 func (b *Bucket) Drop() {
 	clear(b.held)
-	b.held, b.given, b.order = b.held[:0], nil, nil
+	b.held = b.held[:0]
 }
 
 // expire forgets the line that is over or spent.

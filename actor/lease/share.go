@@ -99,16 +99,6 @@ func (s *Share) Undo(piece Piece, now int64) bool {
 	return s.Bucket.Undo(piece, now)
 }
 
-// PutBack takes back what was given by a number, likewise.
-func (s *Share) PutBack(number uint64, now int64) bool {
-	piece, ok := s.given[number]
-	if !ok {
-		return false
-	}
-	delete(s.given, number)
-	return s.Undo(piece, now)
-}
-
 // Again decides a check that has waited, once the answer has come.
 func (s *Share) Again(now, cost int64) (piece Piece, ok bool) { return s.Take(now, cost) }
 

@@ -202,7 +202,7 @@ func TestShareSpendsNothingTwice(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 200 {
 		h := newHand(t, 1+random.Int64N(1000), limit.Refill{Tokens: 1 + random.Int64N(100), Per: time.Duration(1 + random.Int64N(int64(time.Second)))})
-		given, spent, number := h.stock, int64(0), uint64(0)
+		given, spent := h.stock, int64(0)
 		for range 300 {
 			cost := 1 + random.Int64N(3)
 			piece, v, ask := h.Check(h.now, cost)
@@ -214,9 +214,7 @@ func TestShareSpendsNothingTwice(t *testing.T) {
 					t.Fatalf("seed %d: spent %+v at %d of line up to %d", seed, piece.Span, h.now, h.home)
 				}
 				spent += cost
-				number++
-				h.Give(number, piece)
-				if random.IntN(4) == 0 && h.PutBack(number, h.now) {
+				if random.IntN(4) == 0 && h.Undo(piece, h.now) {
 					spent -= cost
 				}
 			}

@@ -35,6 +35,7 @@ type edge struct {
 	bucket *lease.Bucket
 	readAt int64         // when it read its clock for the check in which it is suspended since; 0 if it is not
 	last   limit.Receipt // of what it has spent last; none of owner 0 if that has come back
+	piece  lease.Piece   // of last
 }
 
 // granted is an answer on its way to an edge.
@@ -186,22 +187,16 @@ func (w *world) edgeSpends(i int) {
 	if broken := w.history.spend(receipt, r, w.setting); broken != "" {
 		w.broken = broken
 	}
-	w.edges[i].bucket.Give(uint64(w.left.takes), piece)
-	w.edges[i].last = receipt
-	w.edges[i].last.Serial = uint64(w.left.takes)
+	w.edges[i].last, w.edges[i].piece = receipt, piece
 }
 
 // edgeRegrets lets an edge take back what it has spent last.
 func (w *world) edgeRegrets(i int) {
 	last := w.edges[i].last
 	w.edges[i].last = limit.Receipt{}
-	_, took := w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i))
+	took := w.edges[i].bucket.Undo(w.edges[i].piece, w.edgeTime(i))
 	w.say("edge %d takes %s back: it takes effect is %v", i+1, span(last.Span), took)
 	if !took {
-		return
-	}
-	if _, again := w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i)); again {
-		w.broken = fmt.Sprintf("edge %d takes %s back twice", i+1, span(last.Span))
 		return
 	}
 	if broken := w.history.giveBack(last, reading{1, w.now}); broken != "" {
@@ -264,8 +259,7 @@ func (e *encoder) edges(w *world) {
 		if last := w.edges[i].last; last.Owner != (limit.OwnerID{}) {
 			e.time(last.Start)
 			e.time(last.Generation)
-			_, back := w.edges[i].bucket.Clone().PutBack(last.Serial, w.edgeTime(i))
-			e.flag(back)
+			e.flag(w.edges[i].bucket.Clone().Undo(w.edges[i].piece, w.edgeTime(i)))
 		}
 		e.buf = append(e.buf, n)
 		e.time(w.edges[i].readAt)

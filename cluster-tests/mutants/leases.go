@@ -90,11 +90,11 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "taken back twice",
 			Why:  "what an edge has spent comes back to it once; twice, it is spent twice",
 			Edits: []Edit{{
-				File: "actor/lease/lease.go",
-				Old:  "\tdelete(b.given, number)\n",
-				New:  "",
+				File: "actor/edge/given.go",
+				Old:  "p, g.ring[at] = g.ring[at], spent{}",
+				New:  "p = g.ring[at]",
 			}},
-			Caught: model(`back twice`),
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestReturns$", Says: `they come back again`}},
 		},
 		{
 			Name: "a lease of a clock that is off",
@@ -221,6 +221,66 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestLocalLimitsComeBackInAnOutage$", Says: `is left, want`}},
 		},
 		{
+			Name: "invented keys fill local buckets' room",
+			Why:  "nobody but an edge decides about its local buckets: what the cluster can decide as well takes none of their room",
+			Edits: []Edit{{
+				File: "actor/edge/shares.go",
+				Old:  "\t\treturn ofEdge\n",
+				New:  "\t\treturn ofOwners\n",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestInventedKeysLeaveLocalLimitsAlone$", Says: `are denied`}},
+		},
+		{
+			Name: "a bucket for each plan",
+			Why:  "the plans of a limit share a bucket, at edges as at owners: who changes plans gets one limit, not one for each",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  "if c.rule.Consistency == limit.Leased {",
+				New:  "if true {",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestPlansShareABucket$", Says: `each of its plans allows 10`}},
+		},
+		{
+			Name: "a change of a limit fills its buckets",
+			Why:  "what was spent of a local bucket stays spent when its limit is changed; otherwise each change gives all of it away once more",
+			Edits: []Edit{{
+				File: "actor/lease/own.go",
+				Old:  "o.tat, o.rule = rule.Carry(o.rule, o.tat), rule",
+				New:  "o.tat, o.rule = limit.Pos{}, rule",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestOwnUnderAnotherRule$", Says: `of thirty`}},
+		},
+		{
+			Name: "time has brought it back, and a receipt does again",
+			Why:  "a local bucket takes back only what time has not: otherwise it admits more than itself",
+			Edits: []Edit{{
+				File: "actor/lease/own.go",
+				Old:  "\tstart = limit.Later(start, limit.At(o.rule.Begin(now)))\n",
+				New:  "",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestOwnTakesBackWhatTimeHasNot$", Says: `want 5`}},
+		},
+		{
+			Name: "one jump of the clock, many drops",
+			Why:  "who read the clock before a jump comes after who read it later: all would be dropped with every turn, and local buckets be full each time",
+			Edits: []Edit{{
+				File: "actor/edge/shares.go",
+				Old:  "if jumps <= sh.jumps {",
+				New:  "if jumps == sh.jumps {",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestAJumpDropsOnce$", Says: `are admitted of`}},
+		},
+		{
+			Name: "edges go by an override that they do not know",
+			Why:  "what an owner says of a key with an override is not what is left of its bucket, and nobody tells edges when the override ends",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  "return o.Override != \"\"",
+				New:  "return o.Override != \"\" && false",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLiveOverridesCountForEventualLimits$", Says: `are admitted`}},
+		},
+		{
 			Name: "reports are checks",
 			Why:  "what an edge reports was admitted already: where the bucket has not as much, it is debt",
 			Edits: []Edit{{
@@ -234,9 +294,9 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "a lease outlives its limit",
 			Why:  "what an edge holds under a limit that was changed, it does not spend under the new one",
 			Edits: []Edit{{
-				File: "actor/edge/take.go",
-				Old:  "case s != nil && (s.Rule() == rule || s.Rule().Equal(rule)):",
-				New:  "case s != nil:",
+				File: "actor/edge/shares.go",
+				Old:  "if before == rule || before.Equal(rule) {",
+				New:  "if true {",
 			}},
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLimitChanges$", Says: `under the new limit`}},
 		},
