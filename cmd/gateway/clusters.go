@@ -7,6 +7,7 @@ import (
 	"time"
 
 	core "github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
@@ -35,6 +36,13 @@ func (e *Gateway) openClusters(s *setup) error {
 // maxChecks bounds the checks under way in a client beyond any bound of the gateway itself, cluster.max_in_flight, which
 // the document may change.
 const maxChecks = 1_000_000
+
+// tellEdges tells the clients how many gateways share limits, as a document says that is in force now.
+func (e *Gateway) tellEdges(doc *config.Document) {
+	for _, c := range e.clusters {
+		c.client.SetEdges(doc.ClusterOf(c.name).Sharers())
+	}
+}
 
 // decide gives the core the clusters.
 func (e *Gateway) decide(cfg *core.Config) {

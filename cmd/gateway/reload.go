@@ -36,6 +36,7 @@ func (f *following) found(now onDisk, asked bool) bool {
 // followed notes that s, which is on disk, is in force.
 func (e *Gateway) followed(s *setup) {
 	e.now.Store(s)
+	e.tellEdges(s.doc)
 	f := &e.following
 	f.problem, f.refused = nil, [32]byte{}
 	f.since = time.Now()
@@ -121,6 +122,7 @@ func (e *Gateway) followFiles() {
 		return
 	}
 	e.now.Store(s)
+	e.tellEdges(s.doc)
 	e.following.since = time.Now()
 	e.counts.loadedAt.SetToCurrentTime()
 	e.counts.reloads.WithLabelValues(loaded).Inc()

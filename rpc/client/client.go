@@ -180,6 +180,9 @@ func (c *Client) Version() uint64 { return c.nodes.Version() }
 // First is the address of the node that decides about key while all are well, as Decision.Node has it.
 func (c *Client) First(key string) string { return c.known().First(key) }
 
+// SetEdges says how many clients and gateways share the limits that are local and divided, from now on; 0 means 1.
+func (c *Client) SetEdges(n int) { c.edge.SetEdges(n) }
+
 // Check implements [limit.Checker]. Checks that are made at the same time travel together.
 func (c *Client) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
 	c.known()
