@@ -57,7 +57,7 @@ func (s *shadows) start(f func()) bool {
 // run asks the cluster, counts, and logs what would have been denied.
 func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
 	d := r.guards[w.limits.cluster.at].Check(ctx, w.request(), limit.Allow)
-	if !d.Source.OfCluster() {
+	if !d.Source.Decided() {
 		return
 	}
 	w.limits.count(d.Decision)

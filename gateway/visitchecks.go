@@ -86,7 +86,7 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	v.earlier = len(v.quotas)
 	for i, o := range d.Limits {
 		q := answer.Quota{Outcome: o, Counts: c.counts.name}
-		if doc != nil && d.Source.OfCluster() { // a local bucket has only a part of the limit
+		if doc != nil && d.Source.Decided() { // a local bucket has only a part of the limit
 			q.Rule = doc.DecidedBy(&o, r.Key)
 		}
 		q.Name = l.shown[i]

@@ -26,7 +26,7 @@ func (e *Edge) limits() *edgeLimits {
 	at = &edgeLimits{of: doc, edges: edges}
 	if doc != nil {
 		for _, rule := range doc.Rules() {
-			if (rule.Consistency == "" || rule.Consistency == limit.Strong) && !rule.LeasedWhenHot() {
+			if !rule.Decentral() {
 				continue
 			}
 			if at.rules == nil {

@@ -57,6 +57,11 @@ func (r *Rule) consistent() error {
 	return nil
 }
 
+// Decentral says whether edges may decide about a bucket of r.
+func (r *Rule) Decentral() bool {
+	return r.Consistency != "" && r.Consistency != Strong || r.LeasedWhenHot()
+}
+
 // needsOwner is why nobody but its owner can decide about a bucket of r, or empty.
 func (r *Rule) needsOwner() string {
 	switch {

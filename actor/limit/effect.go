@@ -18,7 +18,7 @@ func Effects(before, after *Rule) []string {
 	case before == nil:
 		return []string{"new: a key's bucket begins full; if a limit of this name was removed not long ago, what was spent under it still counts"}
 	case after == nil:
-		return []string{"removed: checks that name it fail from now on; what buckets hold is forgotten as time passes"}
+		return append([]string{"removed: checks that name it fail from now on; what buckets hold is forgotten as time passes"}, ofUnseen(before)...)
 	case before.alike(after):
 		return nil
 	}
@@ -56,7 +56,15 @@ func Effects(before, after *Rule) []string {
 	if before.OnUnavailable != after.OnUnavailable {
 		said = append(said, "gateways go by "+string(after.OnUnavailable)+" when there is no decision")
 	}
-	return said
+	return append(said, ofUnseen(before)...)
+}
+
+// ofUnseen says of a limit that is local that nobody knows here whether it is in use.
+func ofUnseen(before *Rule) []string {
+	if before.Consistency != OfEdge {
+		return nil
+	}
+	return []string{"its buckets are at gateways and clients, which ask no node: it may be in use, though no node counts checks of it"}
 }
 
 const oldReceipts = "receipts of before cannot be returned any more"

@@ -53,6 +53,10 @@ func TestEffects(t *testing.T) {
 		l.Reserve = r
 		return ruleOf(t, l)
 	}
+	const unseen = "its buckets are at gateways and clients, which ask no node: it may be in use, though no node counts checks of it"
+	ofEdges := ten.Limit
+	ofEdges.Consistency = limit.OfEdge
+	local := ruleOf(t, ofEdges)
 	reserved := func(r limit.Reserve) *limit.Rule { return of(1000, r) }
 	leased := ten.Limit
 	leased.Hot = limit.LeaseHot
@@ -105,6 +109,9 @@ func TestEffects(t *testing.T) {
 		{"no whole token in reserve", of(10, 20), of(10, 5), []string{
 			"buckets stay as they are", "owners take nothing beyond what checks need; what they have taken may still be spent",
 		}},
+		{"a local limit is removed", local, nil, []string{"removed: checks that name it fail from now on; what buckets hold is forgotten as time passes", unseen}},
+		{"a local limit is strong", local, ten, []string{"buckets stay as they are", "owners decide every check; what gateways and clients hold is void within a second or so", unseen}},
+		{"a limit is local", ten, local, []string{"buckets stay as they are", "each gateway and each client decides by a bucket of its own, and asks no node"}},
 		{"the same in reserve", reserved(0), reserved(5), nil},
 		{"holds of a slow bucket", held(10, "1/h", 0), held(10, "1/h", time.Minute), []string{fresh, "holds last up to 1m, and a new one that expires is charged"}},
 		{"no holds of a slow bucket", held(10, "1/h", time.Minute), held(10, "1/h", 0), []string{fresh, "new holds are refused; those that are open can be settled no more"}},

@@ -157,7 +157,7 @@ type decidedCount struct{ all, asked float64 }
 
 // decided counts the checks of a gateway that were decided.
 func (g *runningGateway) decided(ctx context.Context) (n decidedCount, err error) {
-	for _, source := range []string{"cluster", "known"} {
+	for _, source := range []string{"cluster", "edge", "known"} {
 		v, err := metricAt(ctx, g.admin, fmt.Sprintf("jeton_fallback_checks_total{source=%q}", source))
 		if err != nil {
 			return n, err

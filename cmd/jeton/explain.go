@@ -319,6 +319,8 @@ func decided(r *denial.Record) string {
 			text += ", all but what is undecided"
 		}
 		return text
+	case "edge":
+		return "the gateway itself, by what it holds or has heard of these limits"
 	case "known":
 		text := "the gateway, by a denial of the cluster that still held, known since " + r.KnownSince.UTC().Format("15:04:05.000 UTC")
 		if r.Node != "" {

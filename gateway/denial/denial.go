@@ -44,7 +44,7 @@ type Record struct {
 	Wait time.Duration
 	// Node is the address of the node that decided; empty when none did.
 	Node string
-	// Source is what decided: the cluster, a denial of it that the gateway knew, or the fallback of the gateway.
+	// Source is what decided: the cluster, the gateway itself for limits that leave it to that, a denial of the cluster that the gateway knew, or the fallback of the gateway.
 	Source string
 	// KnownSince is when the denial of the cluster had come that the gateway knew, in JSON in whole milliseconds, rounded down; zero if it
 	// asked the cluster.

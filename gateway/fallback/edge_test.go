@@ -37,6 +37,9 @@ func TestLocalLimitsHoldInAnOutage(t *testing.T) {
 						}
 						pass(10 * time.Millisecond)
 					}
+					if v := g.Check(t.Context(), ask("k "+what, "own"), policy); v.Source != ByEdge || v.Allowed {
+						t.Errorf("policy %s: the local limit says %+v", what, v)
+					}
 					if admitted != 10 {
 						t.Errorf("policy %s: %d of 100 are admitted, and the local limit is 10", what, admitted)
 					}

@@ -117,7 +117,7 @@ func monotonic() func() int64 {
 // gives the verdict:
 //
 //	known denial: ByKnown
-//	   └─ none ─▶ Checker ─▶ decided: ByCluster
+//	   └─ none ─▶ Checker ─▶ decided: ByCluster, or ByEdge where it was left to this gateway
 //	                └─ error ─▶ policy ─▶ allow: ByAllow, deny: ByDeny, local: ByLocal
 //
 // The Checker is not asked where it has denied the same request and that denial still holds, for as long as Config.Known. The Limits
@@ -166,9 +166,10 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 	if err == nil {
 		g.Note()
 		repeated := g.known.note(&r, &d, stored, sent, g.now())
-		g.metrics.checks[ByCluster].Inc()
+		by := decider(&r, &d, stored)
+		g.metrics.checks[by].Inc()
 		g.outage.decided()
-		return Verdict{Decision: d, Source: ByCluster, Repeated: repeated, MayWait: r.Wait}
+		return Verdict{Decision: d, Source: by, Repeated: repeated, MayWait: r.Wait}
 	}
 	why := reasonOf(ctx, err)
 	g.metrics.undecided[why].Inc()

@@ -17,7 +17,7 @@ type metrics struct {
 func newMetrics(local *buckets, o *outage) metrics {
 	checks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_fallback_checks_total",
-		Help: "Checks by what decided: the cluster, a denial of it that is known and still holds, a local bucket, or the policy on_unavailable.",
+		Help: "Checks by what decided: the cluster, this gateway itself (edge), a denial of the cluster that is known and still holds, a local bucket, or the policy on_unavailable.",
 	}, []string{"source"})
 	undecided := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_fallback_undecided_total",
@@ -42,7 +42,7 @@ func newMetrics(local *buckets, o *outage) metrics {
 			}, o.gauge),
 		},
 	}
-	for _, s := range []Source{ByCluster, ByKnown, ByLocal, ByAllow, ByDeny} {
+	for _, s := range []Source{ByCluster, ByEdge, ByKnown, ByLocal, ByAllow, ByDeny} {
 		m.checks[s] = checks.WithLabelValues(string(s))
 	}
 	for _, r := range reasons {

@@ -12,14 +12,28 @@ type Source string
 // The sources.
 const (
 	ByCluster Source = "cluster" // a decision of the cluster
+	ByEdge    Source = "edge"    // a decision of this gateway itself, as the consistency of the limits has it
 	ByKnown   Source = "known"   // a denial of the cluster that still holds, known to this gateway
 	ByLocal   Source = "local"   // local buckets of this gateway
 	ByAllow   Source = "allow"   // admitted without a decision
 	ByDeny    Source = "deny"    // denied without a decision
 )
 
-// OfCluster says whether the cluster has decided, now or a moment ago.
-func (s Source) OfCluster() bool { return s == ByCluster || s == ByKnown }
+// Decided says whether there is a decision by the limits as they are: of the cluster, now or a moment ago, or of this gateway where they leave it to that.
+func (s Source) Decided() bool { return s == ByCluster || s == ByKnown || s == ByEdge }
+
+// decider is who has decided r. The Checker names no node where it has not asked one, which it may do for limits that leave it to edges.
+func decider(r *limit.Request, d *limit.Decision, stored *limit.Document) Source {
+	if d.Node != "" || stored == nil {
+		return ByCluster
+	}
+	for _, ref := range r.Limits {
+		if rule, ok := stored.Rule(ref.Name); ok && ref.Inline == nil && rule.Decentral() {
+			return ByEdge
+		}
+	}
+	return ByCluster
+}
 
 // A Verdict says what happens to a check.
 type Verdict struct {
@@ -31,7 +45,7 @@ type Verdict struct {
 	Since time.Time
 	// Repeated is how many times the denial before this one was repeated, ByKnown, of the same request; 0 for all but denials by the cluster.
 	Repeated int64
-	// Err is why the cluster did not decide; nil by ByCluster and ByKnown.
+	// Err is why the cluster did not decide; nil by ByCluster, ByEdge and ByKnown.
 	Err error
 	// MayWait is how long the check asked to wait at most: as long as the document says, and each limit allows.
 	MayWait time.Duration

@@ -64,6 +64,7 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 	if in.Tokens >= r.Capacity {
 		rows[len(rows)-1].text += ": full"
 	}
+	rows = append(rows, edgeRows(r)...)
 	rows = append(rows, leaseRows(in)...)
 	rows = append(rows, holdRows(in)...)
 	if in.Closed > 0 {

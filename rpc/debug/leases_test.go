@@ -46,3 +46,24 @@ func TestLeasesOfABucket(t *testing.T) {
 		t.Errorf("of many leases:\n%s", text)
 	}
 }
+
+// The page of a bucket says that edges decide beside it, and where their buckets are.
+func TestPageOfABucketBesideEdges(t *testing.T) {
+	for consistency, want := range map[limit.Consistency]string{
+		limit.OfEdge:   "each gateway and each client has a bucket of its own, which no node knows",
+		limit.Eventual: "report every 1s: what they have admitted since is missing here",
+		limit.Strong:   "",
+	} {
+		rule, err := limit.Limit{Name: "search", Capacity: 20, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Consistency: consistency}.Rule()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := WriteBucket(&out, limit.Inspection{Key: "user:42", Rule: rule, Now: at(0), Tokens: 20, Awake: true, Node: "n1"}); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, "edges") != (want != "") {
+			t.Errorf("%s: it does not say %q:\n%s", consistency, want, text)
+		}
+	}
+}
