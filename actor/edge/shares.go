@@ -54,14 +54,16 @@ type share struct {
 
 func (e *Edge) shardOf(key string) *shard { return &e.shards[maphash.String(e.seed, key)%shards] }
 
+// goesBy says whether the share goes by a rule, or by one that decides alike.
+func (s *share) goesBy(rule *limit.Rule) bool { return s.Rule() == rule || s.Rule().Equal(rule) }
+
 // under says whether the share can go on under a rule. A bucket that is local does under any of its register.
 func (s *share) under(rule *limit.Rule) bool {
-	before := s.Rule()
-	if before == rule || before.Equal(rule) {
+	if s.goesBy(rule) {
 		return true
 	}
 	own, ok := s.Holding.(*lease.Own)
-	if !ok || kindOf(rule) != ofEdge || before.Register() != rule.Register() {
+	if !ok || kindOf(rule) != ofEdge || s.Rule().Register() != rule.Register() {
 		return false
 	}
 	own.Under(rule)

@@ -128,7 +128,7 @@ func (e *Edge) heard(r *limit.Request, own []choice, d limit.Decision, sent int6
 				continue
 			}
 			sh.mu.Lock()
-			if s := sh.shares[idOf(r, &own[j])]; s != nil && s.Rule() == rule {
+			if s := sh.shares[idOf(r, &own[j])]; s != nil && s.goesBy(rule) {
 				s.Heard(d.Limits[i], sent)
 			}
 			sh.mu.Unlock()
