@@ -1,6 +1,11 @@
 package edge
 
-import "github.com/jeton-dev/jeton/actor/lease"
+import (
+	"crypto/rand"
+	"encoding/binary"
+
+	"github.com/jeton-dev/jeton/actor/lease"
+)
 
 const (
 	placeBits = 10
@@ -67,4 +72,11 @@ func (g *given) take(serial uint64) (p spent) {
 	}
 	p, g.ring[at] = g.ring[at], spent{}
 	return p
+}
+
+// number is one that cannot be guessed.
+func number() uint64 {
+	var bits [8]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	return max(binary.LittleEndian.Uint64(bits[:]), 1)
 }

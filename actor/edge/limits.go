@@ -95,3 +95,6 @@ func (l *edgeLimits) knows(rule *limit.Rule) bool {
 	now := l.rules[rule.Name]
 	return now != nil && now.Consistency == rule.Consistency
 }
+
+// overridden says whether an override decides about a bucket. What its owner says then is nothing to go by: this edge may not know of the override's end, or its numbers.
+func overridden(o *limit.Outcome) bool { return o.Override != "" }

@@ -2,8 +2,6 @@ package edge
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/lease"
@@ -135,9 +133,6 @@ func (e *Edge) heard(r *limit.Request, own []choice, d limit.Decision, sent int6
 		}
 	}
 }
-
-// overridden says whether an override decides about a bucket. What its owner says then is nothing to go by: this edge may not know of the override's end, or its numbers.
-func overridden(o *limit.Outcome) bool { return o.Override != "" }
 
 // unasked is what is said of limits that the cluster was not asked for: nothing is known of them.
 func unasked(r *limit.Request) (d limit.Decision) {
@@ -298,13 +293,6 @@ func (t *taken) tookLocked(piece lease.Piece, now int64, r *limit.Request) {
 // keepLocked remembers what was taken, so that it can come back by a receipt.
 func (t *taken) keepLocked(now int64) {
 	t.number = t.shard.given.add(t.share, t.piece, now)
-}
-
-// number is one that cannot be guessed.
-func number() uint64 {
-	var bits [8]byte
-	_, _ = rand.Read(bits[:]) // it never fails
-	return max(binary.LittleEndian.Uint64(bits[:]), 1)
 }
 
 // lookOne says what would become of r in one bucket, and takes nothing.

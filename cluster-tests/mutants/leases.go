@@ -170,11 +170,11 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "receipts of edges are numbered in turn",
 			Why:  "who holds a receipt must not be able to return the admissions of others",
 			Edits: []Edit{{
-				File: "actor/edge/take.go",
+				File: "actor/edge/given.go",
 				Old:  "return max(binary.LittleEndian.Uint64(bits[:]), 1)",
 				New:  "inTurn++\n\treturn inTurn",
 			}, {
-				File: "actor/edge/take.go",
+				File: "actor/edge/given.go",
 				Old:  "// number is one that cannot be guessed.",
 				New:  "var inTurn uint64\n\nvar _ = binary.LittleEndian\n\n// number is one that cannot be guessed.",
 			}},
@@ -224,7 +224,7 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "invented keys fill local buckets' room",
 			Why:  "nobody but an edge decides about its local buckets: what the cluster can decide as well takes none of their room",
 			Edits: []Edit{{
-				File: "actor/edge/shares.go",
+				File: "actor/edge/share.go",
 				Old:  "\t\treturn ofEdge\n",
 				New:  "\t\treturn ofOwners\n",
 			}},
@@ -274,7 +274,7 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "edges go by an override that they do not know",
 			Why:  "what an owner says of a key with an override is not what is left of its bucket, and nobody tells edges when the override ends",
 			Edits: []Edit{{
-				File: "actor/edge/take.go",
+				File: "actor/edge/limits.go",
 				Old:  "return o.Override != \"\"",
 				New:  "return o.Override != \"\" && false",
 			}},
@@ -294,7 +294,7 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "a lease outlives its limit",
 			Why:  "what an edge holds under a limit that was changed, it does not spend under the new one",
 			Edits: []Edit{{
-				File: "actor/edge/shares.go",
+				File: "actor/edge/share.go",
 				Old:  "return s.Rule() == rule || s.Rule().Equal(rule)",
 				New:  "return true",
 			}},

@@ -233,6 +233,13 @@ func (g *Guard) Return(ctx context.Context, key string, receipts []limit.Receipt
 	}
 }
 
+// giveBack gives back what the limits took of which there is a decision, where r is not admitted.
+func (g *Guard) giveBack(ctx context.Context, r *limit.Request, err error) {
+	if part, ok := errors.AsType[*limit.UndecidedError](err); ok {
+		g.Return(ctx, r.Key, part.Decided.Receipts)
+	}
+}
+
 // Close waits for at most half a second until all receipts are given back, and drops the rest. It does not close the
 // Checker. Checks still work afterwards.
 func (g *Guard) Close() {

@@ -1,7 +1,6 @@
 package fallback
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -43,11 +42,4 @@ func (u *rest) with(r *limit.Request, d limit.Decision) limit.Decision {
 		d.Limits = slices.Insert(d.Limits, at, o)
 	}
 	return d
-}
-
-// giveBack gives back what the limits took of which there is a decision, where r is not admitted.
-func (g *Guard) giveBack(ctx context.Context, r *limit.Request, err error) {
-	if part, ok := errors.AsType[*limit.UndecidedError](err); ok {
-		g.Return(ctx, r.Key, part.Decided.Receipts)
-	}
 }
