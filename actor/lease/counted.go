@@ -19,6 +19,7 @@ type Counted struct {
 
 	heard    limit.Outcome
 	heardAt  int64 // when what was heard was asked for
+	told     int64 // when a report was answered last: what was asked for before may lack it
 	known    bool
 	share    float64 // of what all edges spend, what this one does
 	full     int64   // by how much the bucket lacked of being full when a report was answered last, in nanoseconds of line, at fullAt
@@ -41,11 +42,8 @@ func (c *Counted) Rule() *limit.Rule { return c.rule }
 // Check decides a check of that cost, at least 1. The ask is a report to be sent, if there is one.
 func (c *Counted) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 	c.used = now
-	switch {
-	case c.stale(now):
-		return Piece{}, Elsewhere, c.Due(now)
-	case cost > c.left:
-		return Piece{}, Denied, c.Due(now)
+	if v = c.Look(now, cost); v != Spent {
+		return Piece{}, v, c.Due(now)
 	}
 	if c.pending == 0 {
 		c.due = max(c.due, now+int64(c.rule.Reports()))
@@ -63,10 +61,12 @@ func (c *Counted) Look(now, cost int64) Verdict {
 	switch {
 	case c.stale(now):
 		return Elsewhere
-	case cost > c.left:
-		return Denied
+	case cost <= c.left:
+		return Spent
+	case cost <= c.heard.Remaining-c.pending-c.reported-c.rule.Capacity/2:
+		return Elsewhere // beyond this edge's share, but more than half of the bucket is left
 	}
-	return Spent
+	return Denied
 }
 
 // stale says whether what was heard is too old to go by, or nothing was heard.
@@ -85,7 +85,7 @@ func (c *Counted) Due(now int64) (ask Ask) {
 	return Ask{Number: c.last, Tokens: c.reported, Report: true}
 }
 
-// Answered implements [Holding]. A report without an answer is made again with the next one: what had reached the owner is charged twice then.
+// Answered implements [Holding]. A report without an answer is made again with the next one, when that is due: what had reached the owner is charged twice then.
 func (c *Counted) Answered(a Answer, _ int64) bool {
 	if !c.open || a.Number != c.last {
 		return false
@@ -93,12 +93,13 @@ func (c *Counted) Answered(a Answer, _ int64) bool {
 	c.open = false
 	if a.Outcome.Name == "" {
 		c.pending += c.reported
-		c.reported = 0
+		c.reported, c.due = 0, max(c.due, a.Now+int64(c.rule.Reports()))
 		return true
 	}
 	c.learn(a.Outcome, a.Sent)
 	c.reported = 0
 	c.Heard(a.Outcome, a.Sent)
+	c.told = a.Now
 	return true
 }
 
@@ -119,12 +120,13 @@ func (c *Counted) learn(o limit.Outcome, at int64) {
 	c.full, c.fullAt = full, at
 }
 
-// Heard takes in what the owner said of the bucket at a time: to a report, or to a check that it decided.
+// Heard takes in what the owner said of the bucket to what it was asked at a time: a report, or a check that it decided. Of a key with an override nothing is known: the owner decides each
+// check.
 func (c *Counted) Heard(o limit.Outcome, at int64) {
-	if c.known && at < c.heardAt {
+	if c.known && at < max(c.heardAt, c.told) {
 		return
 	}
-	c.heard, c.heardAt, c.known = o, at, true
+	c.heard, c.heardAt, c.known = o, at, o.Override == ""
 	c.left = max(int64(math.Ceil(float64(o.Remaining)*c.share))-c.pending-c.reported, 0)
 }
 
