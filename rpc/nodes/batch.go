@@ -24,7 +24,7 @@ func (s *Set) CheckBatchElsewhere(ctx context.Context, rs []limit.Request, whys 
 func (s *Set) checkBatch(ctx context.Context, rs []limit.Request, whys []error) []limit.Result {
 	results := make([]limit.Result, len(rs))
 	items := make([]item, 0, len(rs))
-	start := s.callCheck(ctx, "", slices.ContainsFunc(rs, func(r limit.Request) bool { return r.Hold > 0 }))
+	start := s.callCheck(ctx, "", slices.ContainsFunc(rs, func(r limit.Request) bool { return once(&r) }))
 	for i := range rs {
 		err := rs[i].Validate()
 		if len(rs) > limit.MaxBatch {

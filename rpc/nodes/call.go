@@ -66,15 +66,18 @@ func (s *Set) call(ctx context.Context, key string) call {
 	return call{set: s, ctx: ctx, deadline: s.Deadline(ctx), hash: ring.Hash(key)}
 }
 
-// callCheck is a call to have a check decided, which takes a hold if holds says so.
-func (s *Set) callCheck(ctx context.Context, key string, holds bool) call {
+// callCheck is a call to have a check decided: by one node after another, if once says so, and otherwise also by one beside another.
+func (s *Set) callCheck(ctx context.Context, key string, once bool) call {
 	c := s.call(ctx, key)
 	c.skipsBad = s.cfg.FailFast
-	if holds {
+	if once {
 		c.hedging = inTurn
 	}
 	return c
 }
+
+// once says whether a check must not be asked of two nodes at the same time: it takes a hold, or reports what was admitted.
+func once(r *limit.Request) bool { return r.Hold > 0 || r.Charge }
 
 // withDeadline is the context of the call with its deadline.
 func (c *call) withDeadline() (context.Context, context.CancelFunc) {

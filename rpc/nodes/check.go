@@ -13,13 +13,15 @@ import (
 // A check that holds is asked of no other replica beside one that is merely slow: both might take a hold, of which nobody would settle
 // one, and the settlement of the other would go to the wrong one of them.
 //
+// Nor is a report of what an edge admitted: both might charge it.
+//
 // With FailFast, a replica that is known to be bad is not asked, and where all are, the check is refused at once. Otherwise such a
 // replica is asked last, for as long as the call may take.
 func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	c := s.callCheck(ctx, r.Key, r.Hold > 0)
+	c := s.callCheck(ctx, r.Key, once(&r))
 	if down := c.hopeless(); down != nil {
 		return limit.Decision{}, c.unsent(down)
 	}
@@ -28,7 +30,7 @@ func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error
 
 // CheckElsewhere is Check after the own node was asked and could not decide, for the reason why.
 func (s *Set) CheckElsewhere(ctx context.Context, r limit.Request, why error) (limit.Decision, error) {
-	c := s.callCheck(ctx, r.Key, r.Hold > 0)
+	c := s.callCheck(ctx, r.Key, once(&r))
 	c.beginsAfter(s.own, why)
 	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
 }

@@ -22,10 +22,10 @@ func (s *second) again(context.Context) (int, error) {
 	return 1, nil
 }
 
-// TestSettlementsAreNotHedged has a node fall silent: a settlement that waits there is asked of no other node beside it, as a check is; it
+// TestSettlementsAreNotHedged has a node fall silent: a settlement or a report that waits there is asked of no other node beside it, as a check is; it
 // is given up once the node is known not to answer, and then goes on to the next.
 func TestSettlementsAreNotHedged(t *testing.T) {
-	for what, want := range map[string]int32{"a check": 1, "a settlement": 0} {
+	for what, want := range map[string]int32{"a check": 1, "a settlement": 0, "a report": 0} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				set, err := New(Config{})
@@ -36,8 +36,11 @@ func TestSettlementsAreNotHedged(t *testing.T) {
 				p := newPatient(t)
 				p.answers(context.DeadlineExceeded)
 				c, others, n := set.call(t.Context(), "k"), &second{}, &Node{health: p.health}
-				if what == "a settlement" {
+				switch what {
+				case "a settlement":
 					c = set.callSettle(t.Context(), &limit.Settlement{Hold: limit.Hold{Key: "k"}})
+				case "a report":
+					c = set.callCheck(t.Context(), "k", once(&limit.Request{Key: "k", Charge: true}))
 				}
 				var try attempt[int]
 				ctx := try.begin(&c, n, others)
