@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -34,6 +35,8 @@ type home struct {
 	out      owner.Out
 	due      int64   // when it is to be woken: true time
 	reserved float64 // reservations that count in figures
+	known    judge   // of what the owner was told of, by checks and reports
+	forgot   int64   // tokens that were reported, and exceeded the debt
 }
 
 // A replica is the production's steps of one, with the register of the bucket.
@@ -49,6 +52,7 @@ type call struct {
 	cost     int64
 	least    int64 // of a lease
 	lease    *limit.LeaseAsk
+	report   bool  // it was admitted already
 	part     int64 // of a batch that was denied, how much is asked for then; 0: all of it
 	admitted int64 // of a batch
 	wrongly  bool  // what is denied of it, a central bucket would have admitted
@@ -72,6 +76,8 @@ func newHome(t *timeline, p *plan, region int, rule *limit.Rule, j *judge, rando
 		Nonce:   h.random.Uint64,
 		Rand:    h.random.Int64N,
 	}
+	h.known = *j
+	h.known.forgets = true
 	h.owner = owner.New(&h.cfg, h.id, 0)
 	for i := range h.replicas {
 		h.replicas[i].off = h.plan.clockOf(uint64(edges + region*len(h.replicas) + i))
@@ -86,7 +92,7 @@ func (h *home) clock() int64 { return h.now + h.off }
 func (h *home) check(c *call) {
 	c.came = h.now
 	at := h.clock()
-	r := owner.Check{Tag: c, At: at, Deadline: at + patience, Rules: []*limit.Rule{h.rule}, Cost: c.asked()}
+	r := owner.Check{Tag: c, At: at, Deadline: at + patience, Rules: []*limit.Rule{h.rule}, Cost: c.asked(), Charges: c.report}
 	if l := c.lease; l != nil {
 		if off := l.Now - at; max(off, -off) > mostOff {
 			c.answer(&owner.Reply{Err: limit.ErrUnavailable})
@@ -103,6 +109,7 @@ func (h *home) decided(c *call, d *limit.Decision) (again bool) {
 	switch left := d.Limits[0].Remaining; {
 	case d.Allowed:
 		h.judge.admit(c.came, c.asked())
+		h.known.admit(c.came, c.asked())
 		c.admitted = c.asked()
 	case c.part == 0 && c.cost > 1 && left > 0:
 		c.part = min(left, c.cost-1)
@@ -110,6 +117,21 @@ func (h *home) decided(c *call, d *limit.Decision) (again bool) {
 	}
 	c.wrongly = c.admitted < c.cost && h.judge.wouldAdmit(h.now, 1)
 	return false
+}
+
+// forget notes what the owner did not charge of a report, because the bucket was in debt as far as debt goes. Where debt ends only after the end of the run, nobody is admitted by that.
+func (h *home) forget(c *call, o *limit.Outcome) {
+	h.known.admit(c.came, c.cost)
+	deepest := h.rule.Fill() + time.Duration(h.rule.Debt().Ceil())
+	if o.ResetAfter+10*time.Millisecond < deepest {
+		return
+	}
+	if charged := int64(o.ResetAfter) * h.known.refill; charged < h.known.level {
+		if h.now+h.rule.Debt().Ceil() < epoch+h.plan.length {
+			h.forgot += (h.known.level - charged) / h.known.per
+		}
+		h.known.level = charged
+	}
 }
 
 // giveBack takes back the tails of leases.
@@ -129,7 +151,11 @@ func (h *home) after() {
 	for i := range h.out.Replies {
 		r := &h.out.Replies[i]
 		c := r.Tag.(*call) //nolint:forcetypeassert // nothing else is put there
-		if c.lease == nil && r.Err == nil && h.decided(c, &r.Decision) {
+		switch {
+		case r.Err != nil || c.lease != nil:
+		case c.report:
+			h.forget(c, &r.Decision.Limits[0])
+		case h.decided(c, &r.Decision):
 			again = append(again, c)
 			continue
 		}

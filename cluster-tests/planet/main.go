@@ -28,6 +28,7 @@ func main() {
 	flag.Float64Var(&s.used, "used", 0.9, "the `part` of its limit that each key uses")
 	flag.Float64Var(&s.fill, "fill", 10, "the `seconds` in which a bucket fills")
 	only := flag.String("scenario", "", "the `names` of the scenarios to run, with commas; all if empty")
+	by := flag.String("consistency", "", "the `names` of the consistencies to run: strong, leased, eventual, local/divided and local/per-edge, with commas; all if empty")
 	list := flag.Bool("list", false, "list the scenarios, and run none")
 	into := flag.String("draw", "", "draw the pictures of docs/planet.md into this `folder`, and run nothing")
 	flag.Parse()
@@ -43,14 +44,18 @@ func main() {
 		}
 		return
 	}
-	if err := report(os.Stdout, os.Stderr, s, *only); err != nil {
+	if err := report(os.Stdout, os.Stderr, s, *only, *by); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // report runs scenarios and writes what came of them. An error means that the settings make no sense, or that more was admitted than a limit allows.
-func report(w, progress io.Writer, s settings, only string) error {
-	chosen, err := choose(only)
+func report(w, progress io.Writer, s settings, only, consistencies string) error {
+	chosen, err := choose("--scenario", only, scenarios(), func(sc *scenario) string { return sc.name })
+	if err != nil {
+		return err
+	}
+	by, err := choose("--consistency", consistencies, policies(), func(p *policy) string { return p.name })
 	if err != nil {
 		return err
 	}
@@ -60,9 +65,9 @@ func report(w, progress io.Writer, s settings, only string) error {
 	head(w, &s)
 	var rs []*result
 	for _, sc := range chosen {
-		for _, by := range policies() {
-			r := run(s, sc, by)
-			fmt.Fprintf(progress, "%s, %s: %d keys, %d checks or batches\n", sc.name, by.consistency, r.keys, r.checked)
+		for _, p := range by {
+			r := run(s, sc, p)
+			fmt.Fprintf(progress, "%s, %s: %d keys, %d checks or batches\n", sc.name, p.name, r.keys, r.checked)
 			rs = append(rs, r)
 		}
 	}
@@ -71,31 +76,30 @@ func report(w, progress io.Writer, s settings, only string) error {
 	table(w, rs, costs())
 	for _, r := range rs {
 		if r.scenario.perClass {
-			fmt.Fprintf(w, "\n%s, `%s`:\n\n", r.scenario.doc, r.policy.consistency)
+			fmt.Fprintf(w, "\n%s, `%s`:\n\n", r.scenario.doc, r.policy.name)
 			classes(w, r)
 		}
 	}
 	fmt.Fprintln(w)
 	judged(w, rs)
 	for _, r := range rs {
-		if r.policy.bounded && r.overshoot > 0 {
-			return fmt.Errorf("seed %d: %s, %s: %.3f tokens too many were admitted", s.seed, r.scenario.name, r.policy.consistency, r.overshoot)
+		if r.beyond > 0 {
+			return fmt.Errorf("seed %d: %s, %s: %.3f tokens more were admitted than is promised", s.seed, r.scenario.name, r.policy.name, r.beyond)
 		}
 	}
 	return nil
 }
 
-// choose are the scenarios with those names, all for none.
-func choose(names string) ([]*scenario, error) {
-	all := scenarios()
+// choose are those of all that an option names, with commas; all for none.
+func choose[T any](option, names string, all []*T, nameOf func(*T) string) ([]*T, error) {
 	if names == "" {
 		return all, nil
 	}
-	var chosen []*scenario
+	var chosen []*T
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(all, func(sc *scenario) bool { return sc.name == name })
+		i := slices.IndexFunc(all, func(one *T) bool { return nameOf(one) == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--scenario: there is no %q; --list lists them", name)
+			return nil, fmt.Errorf("%s: there is no %q; --list lists the scenarios, --help the consistencies", option, name)
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -81,10 +81,10 @@ func sized(rank int, weight float64, places []place, used, fill float64) *subjec
 }
 
 // rule is the subject's limit.
-func (s *subject) rule(c limit.Consistency) *limit.Rule {
+func (s *subject) rule(c limit.Consistency, share limit.Share) *limit.Rule {
 	r, err := limit.Limit{
 		Name: "api", Capacity: max(1, int64(math.Round(float64(s.refill)/10*s.fill))), Refill: limit.Refill{Tokens: s.refill, Per: 10 * time.Second},
-		Consistency: c,
+		Consistency: c, Share: share,
 	}.Rule()
 	if err != nil {
 		panic("planet: " + err.Error()) // the numbers are this package's own

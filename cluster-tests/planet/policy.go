@@ -8,26 +8,32 @@ import (
 	"github.com/jeton-dev/jeton/actor/owner"
 )
 
-// policies are all there are. Another one is a line here, and a function that decides a check, as ask and leased do.
+// policies are all there are. Another one is a line here, and a function that decides a check, as ask and here do.
 func policies() []*policy {
 	return []*policy{
-		{limit.Strong, true, (*world).ask},
-		{limit.Leased, true, (*world).leased},
+		{"strong", limit.Strong, "", true, (*world).ask},
+		{"leased", limit.Leased, "", true, (*world).here},
+		{"eventual", limit.Eventual, "", false, (*world).here},
+		{"local/divided", limit.OfEdge, limit.Divided, false, (*world).here},
+		{"local/per-edge", limit.OfEdge, limit.PerEdge, false, (*world).here},
 	}
 }
 
 // ask asks the owner: a message for each check of a batch.
 func (w *world) ask(s *site, c check) {
 	w.sent(s, float64(c.cost), w.sizes.check)
-	gives := w.now + patience
+	sent, gives := w.clock(s), w.now+patience
 	fails := func() { w.failed(s, c) }
 	k := &call{cost: c.cost}
 	k.answer = func(r *owner.Reply) {
-		err, admitted := r.Err, k.admitted
+		err, admitted, said := r.Err, k.admitted, said(r)
 		w.travel(s, gives, func() {
 			if err != nil || s.life != c.life {
 				fails()
 				return
+			}
+			if s.share != nil {
+				s.share.Heard(said, sent)
 			}
 			w.decided(s, c, admitted, k.wrongly)
 		}, fails)
@@ -35,13 +41,21 @@ func (w *world) ask(s *site, c check) {
 	w.travel(s, gives, func() { w.home.check(k) }, fails)
 }
 
-// leased decides by a share of the edge, as package edge does.
-func (w *world) leased(s *site, c check) {
+// said is what the owner says of the limit.
+func said(r *owner.Reply) limit.Outcome {
+	if len(r.Decision.Limits) != 1 {
+		return limit.Outcome{}
+	}
+	return r.Decision.Limits[0]
+}
+
+// here decides by what the edge holds, as package edge does.
+func (w *world) here(s *site, c check) {
 	if s.share == nil {
-		s.share = lease.NewShare(w.rule)
+		s.share = lease.New(w.edgeRule)
 		w.tidyLater(s)
 	}
-	if s.share.Has(w.clock(s), c.cost) {
+	if s.share.Look(w.clock(s), c.cost) == lease.Spent {
 		w.shareDecides(s, c.cost)
 		w.spent(s, c)
 		return
@@ -52,6 +66,9 @@ func (w *world) leased(s *site, c check) {
 	}
 	if c.cost = parts[lease.Spent]; c.cost > 0 {
 		w.spent(s, c)
+	}
+	if c.cost = parts[lease.Denied]; c.cost > 0 {
+		w.denied(s, c)
 	}
 	if c.cost = parts[lease.Waits]; c.cost > 0 {
 		s.waiting = append(s.waiting, c)
@@ -65,25 +82,32 @@ func (w *world) leased(s *site, c check) {
 func (w *world) shareDecides(s *site, cost int64) lease.Verdict {
 	_, verdict, ask := s.share.Check(w.clock(s), cost)
 	if ask.Number != 0 {
-		w.askLease(s, ask)
+		w.asks(s, ask)
 	}
 	return verdict
 }
 
-// askLease sends an ask to the owner, and takes in the answer.
-func (w *world) askLease(s *site, ask lease.Ask) {
-	w.sent(s, 1, w.sizes.lease)
+// asks sends an ask to the owner, and takes in the answer.
+func (w *world) asks(s *site, ask lease.Ask) {
+	bytes := w.sizes.lease
+	if ask.Report {
+		bytes = w.sizes.report
+	}
+	w.sent(s, 1, bytes)
 	if w.counted(w.now) {
 		w.each(s, func(t *tally) { t.asks++ })
 	}
 	sent, gives, life := w.clock(s), w.now+patience, s.life
 	answered := func(r *owner.Reply) {
 		if s.life == life {
-			w.answered(s, ask.Number, sent, r)
+			w.answered(s, ask, sent, r)
 		}
 	}
 	nothing := func() { answered(&owner.Reply{}) }
-	k := &call{cost: ask.Tokens, least: ask.Least, lease: &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Held: ask.Held, Edge: cities[s.city].name}}
+	k := &call{cost: ask.Tokens, report: ask.Report, least: ask.Least}
+	if !ask.Report {
+		k.lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Held: ask.Held, Edge: cities[s.city].name}
+	}
 	k.answer = func(r *owner.Reply) {
 		w.travel(s, gives, func() { answered(r) }, nothing)
 	}
@@ -91,13 +115,13 @@ func (w *world) askLease(s *site, ask lease.Ask) {
 }
 
 // answered takes in what an ask was answered, and decides the checks that wait for it.
-func (w *world) answered(s *site, number uint64, sent int64, r *owner.Reply) {
+func (w *world) answered(s *site, ask lease.Ask, sent int64, r *owner.Reply) {
 	if s.share == nil {
 		return
 	}
-	a := lease.Answer{Number: number, Sent: sent, Now: w.clock(s), Lease: r.Lease, Random: w.random.Float64()}
-	if len(r.Decision.Limits) == 1 {
-		a.Outcome = r.Decision.Limits[0]
+	a := lease.Answer{Number: ask.Number, Sent: sent, Now: w.clock(s), Lease: r.Lease, Outcome: said(r), Random: w.random.Float64()}
+	if ask.Report && a.Outcome.Name == "" {
+		s.failed = max(s.failed, ask.Tokens)
 	}
 	if !s.share.Answered(a, mostOff) {
 		return
@@ -121,12 +145,15 @@ func (w *world) answered(s *site, number uint64, sent int64, r *owner.Reply) {
 	}
 }
 
-// tidyLater gives back the surplus of an edge now and then, until its share is forgotten.
+// tidyLater gives back the surplus of an edge now and then, and reports what it admitted, until its share is forgotten.
 func (w *world) tidyLater(s *site) {
 	life := s.life
 	w.push(w.now+tidyEvery, func() {
 		if s.life != life || s.share == nil {
 			return
+		}
+		if ask := s.share.Due(w.clock(s)); ask.Number != 0 {
+			w.asks(s, ask)
 		}
 		if tails := s.share.Surplus(w.clock(s)); len(tails) > 0 {
 			w.sent(s, 1, w.sizes.back)

@@ -11,7 +11,9 @@ type result struct {
 	classes   [nClass]tally
 	all       tally
 	distant   tally
-	overshoot float64 // tokens, of the key and window with the most
+	overshoot float64 // tokens beyond the limit, of the key and window with the most
+	bound     float64 // of that key; of several with none, the greatest
+	beyond    float64 // tokens beyond what is promised, of the key and window with the most
 	reserved  float64 // reservations that owners made
 	busiest   float64 // messages a second to the owner of the key with the most
 	keys      int     // that were simulated
@@ -59,7 +61,11 @@ func (r *result) add(w *world) {
 		r.all.add(&w.tallies[i], w.subject.weight)
 	}
 	r.distant.add(&w.distant, w.subject.weight)
-	r.overshoot = max(r.overshoot, w.judge.overshoot())
+	over := w.judge.overshoot()
+	r.beyond = max(r.beyond, w.beyond(over))
+	if bound := w.bound(); over > r.overshoot || over == r.overshoot && bound > r.bound {
+		r.overshoot, r.bound = over, bound
+	}
 	r.reserved += w.home.reserved * w.subject.weight
 	r.busiest = max(r.busiest, messages/w.plan.counting())
 	r.keys++

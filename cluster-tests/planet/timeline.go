@@ -3,6 +3,8 @@ package main
 const (
 	second = int64(1e9)
 	epoch  = 1_800_000_000 * second // the true time at which every world begins
+	// step is the time whose checks are one batch, at an edge that a key comes to more often than once in a step.
+	step = int64(20e6)
 )
 
 // A timeline is virtual time: what will happen, and the true time now.

@@ -7,12 +7,8 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-const (
-	// step is the time whose checks are one batch, at an edge that a key comes to more often than once in a step.
-	step = int64(20e6)
-	// tidyEvery is how often an edge gives back its surplus, as package edge does.
-	tidyEvery = int64(250e6)
-)
+// tidyEvery is how often an edge looks for surplus and for reports of a key, as package edge does.
+const tidyEvery = second
 
 // A world is one key: its owner, the replicas of its bucket, and the edges that it comes to. Keys have nothing in common that decides, so each is simulated by itself.
 type world struct {
@@ -22,15 +18,19 @@ type world struct {
 	subject *subject
 	rule    *limit.Rule
 	policy  *policy
-	random  *rand.Rand // of what is not traffic
-	sizes   sizes
-	home    *home
-	sites   []*site
-	judge   judge         // of what was admitted
-	ideal   judge         // of what a central bucket at no distance would have admitted
-	tallies [nClass]tally // by class of the edge
-	distant tally         // of edges at about 100 ms from the owner that a key comes to more than 20 times a second
-	checked int           // events that were checks, or batches
+	// edgeRule is the rule by which edges decide: the limit's, or their part of it.
+	edgeRule *limit.Rule
+	random   *rand.Rand // of what is not traffic
+	sizes    sizes
+	home     *home
+	sites    []*site
+	judge    judge         // of what was admitted
+	arrived  arrivals      // at all edges
+	slowest  int64         // message so far
+	ideal    judge         // of what a central bucket at no distance would have admitted
+	tallies  [nClass]tally // by class of the edge
+	distant  tally         // of edges at about 100 ms from the owner that a key comes to more than 20 times a second
+	checked  int           // events that were checks, or batches
 }
 
 // A site is an edge as far as it concerns the key.
@@ -44,10 +44,13 @@ type site struct {
 	off     int64 // of its clock
 	life    int   // it was replaced so often
 	random  *rand.Rand
-	share   *lease.Share // of the policy leased: nil for none
-	waiting []check      // for the answer to its ask
-	again   func()       // traffic
-	single  func()       // a check comes, and then traffic
+	share   lease.Holding // what it keeps of the bucket; nil for nothing
+	waiting []check       // for the answer to its ask
+	own     judge         // of what it admitted, against the limit by which it decides
+	lost    int64         // tokens that died with it
+	failed  int64         // the most that was in a report without an answer
+	again   func()        // traffic
+	single  func()        // a check comes, and then traffic
 }
 
 // A check is one, or a batch of them, that is decided as one of that cost.
@@ -58,7 +61,9 @@ type check struct {
 
 // A policy is what decides checks: a consistency of limits.
 type policy struct {
+	name        string
 	consistency limit.Consistency
+	share       limit.Share // of a limit that is local
 	// bounded says that no window may have more than the limit.
 	bounded bool
 	// decide decides a check that comes to an edge: it ends with spent, decided or failed of the world, now or later.
@@ -70,7 +75,11 @@ func newWorld(p *plan, s *subject, by *policy) *world {
 	w := &world{
 		timeline: timeline{now: epoch}, end: epoch + p.length, plan: p, subject: s, policy: by, random: rand.New(rand.NewPCG(p.seed, uint64(s.rank))),
 	}
-	w.rule = s.rule(by.consistency)
+	w.rule = s.rule(by.consistency, by.share)
+	w.edgeRule = w.rule
+	if by.share == limit.Divided {
+		w.edgeRule = w.rule.Part(edges)
+	}
 	w.sizes = sizesOf(s.rank, w.rule, epoch)
 	e := w.rule.Envelope()
 	w.judge = judge{capacity: w.rule.Capacity, refill: e.Refill.Tokens, per: int64(e.Refill.Per), off: p.clocks}
@@ -99,6 +108,8 @@ func (w *world) newSite(at *place) *site {
 	s := &site{place: *at, id: at.city*edgesInCity + at.edge, region: nearest(c), way: oneWay(c, &regions[w.home.region])}
 	s.random = rand.New(rand.NewPCG(w.plan.seed+uint64(w.subject.rank), uint64(s.id)))
 	s.off = w.plan.clockOf(uint64(s.id))
+	e := w.edgeRule.Envelope()
+	s.own = judge{capacity: e.Burst, refill: e.Refill.Tokens, per: int64(e.Refill.Per), off: w.plan.clocks, forgets: true}
 	rate := at.rate + at.surge
 	s.tally = &w.tallies[classOf(rate)]
 	s.distant = rate >= 20 && s.way >= 40e6 && s.way <= 60e6
@@ -138,6 +149,7 @@ func (w *world) traffic(s *site) {
 
 func (w *world) arrive(s *site, cost int64) {
 	w.checked++
+	w.arrived.add(w.now, cost)
 	if due := w.ideal.fit(w.now, cost); due > 0 {
 		w.ideal.admit(w.now, due)
 		if w.counted(w.now) {
@@ -174,10 +186,21 @@ func (w *world) decided(s *site, c check, admitted int64, wrongly bool) {
 // spent counts a check that was admitted at an edge.
 func (w *world) spent(s *site, c check) {
 	w.judge.admit(w.now, c.cost)
+	s.own.admit(w.now, c.cost)
 	w.count(s, c, func(t *tally) {
 		t.here += float64(c.cost)
 		t.admitted += float64(c.cost)
 		t.took(w.now-c.at, float64(c.cost))
+	})
+}
+
+// denied counts a check that was denied at an edge.
+func (w *world) denied(s *site, c check) {
+	wrongly := w.judge.wouldAdmit(w.now, 1)
+	w.decided(s, c, 0, wrongly)
+	w.count(s, c, func(t *tally) {
+		t.checks -= float64(c.cost) // decided has counted it
+		t.here += float64(c.cost)
 	})
 }
 
@@ -208,8 +231,17 @@ func (w *world) kill(s *site) {
 	for _, c := range s.waiting {
 		w.failed(s, c)
 	}
+	s.loses()
 	s.life++
 	s.share, s.waiting = nil, nil
+}
+
+// loses notes what dies with an edge.
+func (s *site) loses() {
+	if of, ok := s.share.(*lease.Counted); ok {
+		s.lost += of.Flush()
+	}
+	s.own.level = 0 // the next one begins with a full bucket
 }
 
 // travel brings a message over the way between an edge and the owner. If there is none now, lost happens when whoever waits for it gives up.
@@ -218,5 +250,7 @@ func (w *world) travel(s *site, gives int64, arrives, lost func()) {
 		w.push(max(gives, w.now), lost)
 		return
 	}
-	w.push(w.now+int64(float64(s.way)*(1+jitter*w.random.ExpFloat64())), arrives)
+	way := int64(float64(s.way) * (1 + jitter*w.random.ExpFloat64()))
+	w.slowest = max(w.slowest, way)
+	w.push(w.now+way, arrives)
 }
