@@ -66,30 +66,6 @@ func (e *Edge) drop(s *share) {
 	}
 }
 
-// report is that of so many tokens.
-func (s *share) report(tokens int64) limit.Request {
-	return limit.Request{Key: s.id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(s.id.limit)}, Cost: tokens, Charge: true}
-}
-
-// reportLast reports what is not reported of a bucket that is eventual, once: it is to be forgotten, and another rule decides.
-func (e *Edge) reportLast(s *share) {
-	of, ok := s.Holding.(*lease.Counted)
-	if !ok {
-		return
-	}
-	tokens := of.Flush()
-	if tokens == 0 {
-		return
-	}
-	r := s.report(tokens)
-	e.cfg.Go(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, askWithin)
-		defer cancel()
-		_, err := e.cfg.Cluster.Check(ctx, r)
-		e.counts.asked(true, nil, err)
-	})
-}
-
 func outcomeOf(d *limit.Decision) limit.Outcome {
 	if len(d.Limits) != 1 {
 		return limit.Outcome{}
@@ -106,7 +82,7 @@ func (e *Edge) answered(id bucketID, s *share, a lease.Answer) {
 	defer sh.mu.Unlock()
 	a.Now, jumps = e.clock.read()
 	e.jumpedLocked(sh, jumps)
-	if sh.shares[id] != s { // forgotten meanwhile: what was given expires by itself
+	if s.gone { // forgotten meanwhile: what was given expires by itself
 		return
 	}
 	if s.Answered(a, mostOff) {

@@ -8,12 +8,20 @@ import (
 // A bucketID finds a share.
 type bucketID struct{ key, limit, plan string }
 
+// shared is the bucket without the plan, which the plans of a limit share. Of one that is leased each has its own: a lease is spent by the numbers by which it was given.
+func (id bucketID) shared(rule *limit.Rule) bucketID {
+	if rule.Consistency != limit.Leased {
+		id.plan = ""
+	}
+	return id
+}
+
 // A share is what the edge keeps of one bucket, with who waits for it.
 type share struct {
 	lease.Holding
 
 	id       bucketID
-	plan     string        // by which it was spent from last; empty for none
+	plan     string        // by which it began, and does not change unless the bucket is local; empty for none
 	gone     bool          // it is forgotten
 	answered chan struct{} // is closed when the open ask is answered; nil if nobody waits
 }
@@ -32,6 +40,22 @@ func (s *share) under(rule *limit.Rule) bool {
 	}
 	own.Under(rule)
 	return true
+}
+
+// succeed takes over what another share of the bucket has not reported, if it goes by another rule that is eventual, too.
+func (s *share) succeed(before *share) {
+	if before == nil {
+		return
+	}
+	of, ok := s.Holding.(*lease.Counted)
+	if old, was := before.Holding.(*lease.Counted); ok && was {
+		of.Succeed(old)
+	}
+}
+
+// report is that of so many tokens.
+func (s *share) report(tokens int64) limit.Request {
+	return limit.Request{Key: s.id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(s.id.limit)}, Cost: tokens, Charge: true}
 }
 
 // release wakes who waits for the share.

@@ -126,7 +126,7 @@ func (e *Edge) heard(r *limit.Request, own []choice, d limit.Decision, sent int6
 				continue
 			}
 			sh.mu.Lock()
-			if s := sh.shares[idOf(r, &own[j])]; s != nil && s.goesBy(rule) {
+			if s := sh.shares[idOf(r, &own[j]).shared(rule)]; s != nil && s.goesBy(rule) {
 				s.Heard(d.Limits[i], sent)
 			}
 			sh.mu.Unlock()
@@ -202,13 +202,9 @@ func least(a, b ruling) ruling {
 	return min(a, b)
 }
 
-// idOf is the bucket of r at this edge. The plans of a limit share a bucket. Of one that is leased, each has its own leases: a lease is spent by the numbers by which it was given.
+// idOf is the bucket of r and a choice.
 func idOf(r *limit.Request, c *choice) bucketID {
-	id := bucketID{key: r.Key, limit: c.rule.Name}
-	if c.rule.Consistency == limit.Leased {
-		id.plan = c.plan()
-	}
-	return id
+	return bucketID{key: r.Key, limit: c.rule.Name, plan: c.plan()}
 }
 
 // takeOne takes of one bucket.
@@ -223,7 +219,6 @@ func (e *Edge) takeOne(r *limit.Request, t *taken) {
 		t.noRoom()
 		return
 	}
-	s.plan = t.plan()
 	piece, verdict, ask := s.Check(now, cost)
 	t.says = rulingOf(verdict)
 	switch verdict {
@@ -335,12 +330,14 @@ func (e *Edge) putBack(took []taken) {
 // dropped; a bucket that is local goes on under the other rule.
 func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, jumps uint64) *share {
 	e.jumpedLocked(sh, jumps)
+	plan := id.plan
+	id = id.shared(rule)
 	s := sh.shares[id]
 	if s != nil && s.under(rule) {
 		return s
 	}
+	before := s
 	if s != nil {
-		e.reportLast(s)
 		sh.dropLocked(s)
 	}
 	kind := kindOf(rule)
@@ -348,7 +345,8 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 		return nil
 	}
 	id.key = strings.Clone(id.key) // it may be a piece of something larger
-	s = &share{Holding: lease.New(rule), id: id}
+	s = &share{Holding: lease.New(rule), id: id, plan: plan}
+	s.succeed(before)
 	sh.shares[id] = s
 	sh.count[kind]++
 	e.keepTidy()

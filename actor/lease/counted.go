@@ -150,6 +150,11 @@ func (c *Counted) Flush() (tokens int64) {
 	return tokens
 }
 
+// Succeed takes over what was admitted of the same bucket under another rule and not reported: as much of the line, as that is what owners keep over a change.
+func (c *Counted) Succeed(before *Counted) {
+	c.pending += int64(math.Ceil(float64(before.Flush()) * before.rule.PerToken() / c.rule.PerToken()))
+}
+
 // Idle implements [Holding].
 func (c *Counted) Idle(now int64) bool {
 	return !c.open && c.pending == 0 && now-c.used > 5*memory

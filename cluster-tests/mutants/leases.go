@@ -234,9 +234,9 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Name: "a bucket for each plan",
 			Why:  "the plans of a limit share a bucket, at edges as at owners: who changes plans gets one limit, not one for each",
 			Edits: []Edit{{
-				File: "actor/edge/take.go",
-				Old:  "if c.rule.Consistency == limit.Leased {",
-				New:  "if true {",
+				File: "actor/edge/share.go",
+				Old:  "if rule.Consistency != limit.Leased {",
+				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestPlansShareABucket$", Says: `each of its plans allows 10`}},
 		},
