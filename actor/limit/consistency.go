@@ -100,12 +100,17 @@ func (r *Rule) AllowsCharge() error {
 // checkCharge checks what a request reports, by itself.
 func (r *Request) checkCharge() error {
 	switch {
+	case !r.Charge && r.Report != nil:
+		return &FieldError{Field: "report", Problem: "is about a charge, and there is none: write charge, or leave report out"}
 	case !r.Charge:
 		return nil
 	case len(r.Limits) != 1 || r.Limits[0].Inline != nil:
 		return &FieldError{Field: "limits", Problem: "what was spent is reported for one limit that is stored"}
-	case r.Look || r.Extend != 0 || r.Receipt || r.Wait != 0 || r.Hold != 0 || r.ID != "" || r.Lease != nil:
+	case r.Look && r.Report == nil || r.Extend != 0 || r.Receipt || r.Wait != 0 || r.Hold != 0 || r.ID != "" || r.Lease != nil:
 		return &FieldError{Field: "charge", Problem: "reports what was spent, and asks for nothing: leave look, extend, receipt, wait, hold, lease and request_id out"}
+	}
+	if r.Report != nil {
+		return r.Report.validate()
 	}
 	return nil
 }

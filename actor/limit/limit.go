@@ -141,8 +141,10 @@ type Request struct {
 	// token. The one limit of r is stored, and its Consistency is [Leased].
 	Lease *LeaseAsk
 	// Charge says that the cost was spent already, by the caller, an edge. It is charged as far as the limit's debt allows, one capacity or what refills in a minute, whatever is left; the
-	// answer says what is. The one limit of r is stored, and its Consistency is [Eventual].
+	// answer says what is. The one limit of r is stored, and its Consistency is [Eventual]. With Look, nothing was spent.
 	Charge bool
+	// Report, if not nil, says more about a Charge.
+	Report *Report
 }
 
 // Tokens is what r takes from every limit: its cost, or nothing for a look.
@@ -163,6 +165,7 @@ type Decision struct {
 	Receipts []Receipt // one for each limit that an override does not let pass uncounted, if the request asked for them, was allowed, and cost more than 0
 	Hold     *Hold     // what a hold has taken; nil for other checks, and for a denial
 	Lease    *Lease    // what a request for a lease has got; likewise
+	Reported *Reported // what a Report is answered; nil for other requests
 	// Node is the address of the node that answered; empty when the Checker decided by itself. The client sets it; it is not
 	// part of any encoding of a Decision.
 	Node string

@@ -23,6 +23,9 @@ func EncodeDecision(d limit.Decision) *Decision {
 	if l := d.Lease; l != nil {
 		out.Lease = &Lease{Receipt: EncodeReceipts([]limit.Receipt{l.Receipt})[0], UntilNs: l.Until, NowNs: l.Now}
 	}
+	if r := d.Reported; r != nil {
+		out.Reported = &Reported{SpentNs: r.Spent, NowNs: r.Now, Share: r.Share, Scarce: r.Scarce}
+	}
 	return out
 }
 
@@ -63,6 +66,9 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 			return limit.Decision{}, unreadable(err)
 		}
 		d.Lease = &limit.Lease{Receipt: rs[0], Until: l.GetUntilNs(), Now: l.GetNowNs()}
+	}
+	if r := m.GetReported(); r != nil {
+		d.Reported = &limit.Reported{Spent: r.GetSpentNs(), Now: r.GetNowNs(), Share: r.GetShare(), Scarce: r.GetScarce()}
 	}
 	return d, nil
 }

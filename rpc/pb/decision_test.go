@@ -77,7 +77,16 @@ func drawDecision(t *rapid.T) limit.Decision {
 		Receipts: some(t, "receipts", drawReceipt),
 		Hold:     drawHold(t),
 		Lease:    drawLease(t),
+		Reported: drawReported(t),
 	}
+}
+
+// drawReported draws what a report is answered; nil for nothing.
+func drawReported(t *rapid.T) *limit.Reported {
+	if rapid.Bool().Draw(t, "no report") {
+		return nil
+	}
+	return &limit.Reported{Spent: rapid.Int64().Draw(t, "spent"), Now: rapid.Int64().Draw(t, "now"), Share: rapid.Int64().Draw(t, "share"), Scarce: rapid.Bool().Draw(t, "scarce")}
 }
 
 // drawLease draws a lease; nil for none.

@@ -15,6 +15,9 @@ func decodeRequest(m *CheckRequest) limit.Request {
 	if a := m.GetLease(); a != nil {
 		r.Lease = &limit.LeaseAsk{Life: time.Duration(a.GetLifeNs()), Now: a.GetNowNs(), Terms: a.GetTerms(), Edge: a.GetEdge(), Held: a.GetHeld(), ID: a.GetId()}
 	}
+	if p := m.GetReport(); p != nil {
+		r.Report = &limit.Report{Edge: p.GetEdge(), Number: p.GetNumber(), Age: time.Duration(p.GetAgeNs()), Asked: p.GetAsked()}
+	}
 	if n := len(m.GetLimits()); n > 0 {
 		r.Limits = make([]limit.Ref, n)
 	}

@@ -208,6 +208,11 @@ func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Re
 			r.leaseAsk(m.Lease, r.enter(end))
 		case tagCharge:
 			m.Charge = r.varint(end) != 0
+		case tagReport:
+			if m.Report == nil {
+				m.Report = new(limit.Report)
+			}
+			r.report(m.Report, r.enter(end))
 		default:
 			r.skip(tag, end)
 		}
@@ -231,6 +236,24 @@ func (r *reader) leaseAsk(a *limit.LeaseAsk, end int) {
 			a.Held = int64(r.varint(end))
 		case tagEdgeID:
 			a.ID = r.varint(end)
+		default:
+			r.skip(tag, end)
+		}
+	}
+}
+
+// report reads a ReportRequest.
+func (r *reader) report(p *limit.Report, end int) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagReportEdge:
+			p.Edge = r.varint(end)
+		case tagReportNumber:
+			p.Number = r.varint(end)
+		case tagReportAge:
+			p.Age = time.Duration(r.varint(end))
+		case tagReportAsked:
+			p.Asked = int64(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}

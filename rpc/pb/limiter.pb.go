@@ -455,8 +455,11 @@ type CheckRequest struct {
 	// much of it as the owner passes down, at least one token, or is denied. There must be nothing else but key, limits, cost, and plan.
 	Lease *LeaseRequest `protobuf:"bytes,12,opt,name=lease" json:"lease,omitempty"`
 	// The cost was spent already, by the caller, of the one limit, which is stored and eventual. It is charged as far as the limit's debt
-	// allows, one capacity or what refills in a minute; the answer says what is left. There must be nothing else but key, limits, cost, and plan.
-	Charge        bool `protobuf:"varint,13,opt,name=charge" json:"charge,omitempty"`
+	// allows, one capacity or what refills in a minute; the answer says what is left. With look, nothing was spent. There must be nothing else but key, limits,
+	// cost, plan, and report.
+	Charge bool `protobuf:"varint,13,opt,name=charge" json:"charge,omitempty"`
+	// Says more about a charge.
+	Report        *ReportRequest `protobuf:"bytes,14,opt,name=report" json:"report,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -582,6 +585,86 @@ func (x *CheckRequest) GetCharge() bool {
 	return false
 }
 
+func (x *CheckRequest) GetReport() *ReportRequest {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+// ReportRequest is what an edge says when it reports what it has spent of one bucket.
+type ReportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tells the edge from others: a random number.
+	Edge uint64 `protobuf:"varint,1,opt,name=edge" json:"edge,omitempty"`
+	// Tells the report from others of the edge for this bucket: one that is repeated is charged once, as long as its owner remembers it.
+	Number uint64 `protobuf:"varint,2,opt,name=number" json:"number,omitempty"`
+	// How long ago the edge began to spend it, in nanoseconds.
+	AgeNs int64 `protobuf:"varint,3,opt,name=age_ns,json=ageNs" json:"age_ns,omitempty"`
+	// For how many tokens the edge was asked since its last report, be they denied.
+	Asked         int64 `protobuf:"varint,4,opt,name=asked" json:"asked,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportRequest) Reset() {
+	*x = ReportRequest{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportRequest) ProtoMessage() {}
+
+func (x *ReportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
+func (*ReportRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ReportRequest) GetEdge() uint64 {
+	if x != nil {
+		return x.Edge
+	}
+	return 0
+}
+
+func (x *ReportRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *ReportRequest) GetAgeNs() int64 {
+	if x != nil {
+		return x.AgeNs
+	}
+	return 0
+}
+
+func (x *ReportRequest) GetAsked() int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
 // LeaseRequest is what an edge says when it asks for a lease.
 type LeaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -603,7 +686,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +698,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +711,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{4}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LeaseRequest) GetLifeNs() int64 {
@@ -684,7 +767,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +779,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +792,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{5}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CheckResponse) GetDecision() *Decision {
@@ -737,14 +820,16 @@ type Decision struct {
 	// How many tokens the hold has taken of each limit.
 	Granted int64 `protobuf:"varint,6,opt,name=granted" json:"granted,omitempty"`
 	// What a request for a lease has got.
-	Lease         *Lease `protobuf:"bytes,7,opt,name=lease" json:"lease,omitempty"`
+	Lease *Lease `protobuf:"bytes,7,opt,name=lease" json:"lease,omitempty"`
+	// What a report is answered.
+	Reported      *Reported `protobuf:"bytes,8,opt,name=reported" json:"reported,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +841,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +854,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{6}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Decision) GetAllowed() bool {
@@ -821,6 +906,86 @@ func (x *Decision) GetLease() *Lease {
 	return nil
 }
 
+func (x *Decision) GetReported() *Reported {
+	if x != nil {
+		return x.Reported
+	}
+	return nil
+}
+
+// Reported is what the owner of a bucket answers to a report.
+type Reported struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Up to where the line of the bucket is spent, in nanoseconds since the Unix epoch, rounded up.
+	SpentNs int64 `protobuf:"varint,1,opt,name=spent_ns,json=spentNs" json:"spent_ns,omitempty"`
+	// The owner's clock when it was decided, likewise.
+	NowNs int64 `protobuf:"varint,2,opt,name=now_ns,json=nowNs" json:"now_ns,omitempty"`
+	// How much of what is left the edge may take, in millionths.
+	Share int64 `protobuf:"varint,3,opt,name=share" json:"share,omitempty"`
+	// All edges were asked for more lately than comes back.
+	Scarce        bool `protobuf:"varint,4,opt,name=scarce" json:"scarce,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reported) Reset() {
+	*x = Reported{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reported) ProtoMessage() {}
+
+func (x *Reported) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reported.ProtoReflect.Descriptor instead.
+func (*Reported) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Reported) GetSpentNs() int64 {
+	if x != nil {
+		return x.SpentNs
+	}
+	return 0
+}
+
+func (x *Reported) GetNowNs() int64 {
+	if x != nil {
+		return x.NowNs
+	}
+	return 0
+}
+
+func (x *Reported) GetShare() int64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *Reported) GetScarce() bool {
+	if x != nil {
+		return x.Scarce
+	}
+	return false
+}
+
 // Lease is line of one bucket that its owner has passed down to an edge. The edge spends it piece by piece, each from where it has got to, or
 // from its now if that is later, up to the end of the span, and no further ahead of its now than a full bucket reaches.
 type Lease struct {
@@ -837,7 +1002,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +1014,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +1027,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{7}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Lease) GetReceipt() *Receipt {
@@ -920,7 +1085,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1097,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1110,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{8}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Outcome) GetName() string {
@@ -1045,7 +1210,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1222,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1235,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{9}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Span) GetStartNs() int64 {
@@ -1113,7 +1278,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1290,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1303,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{10}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Receipt) GetLimit() string {
@@ -1208,7 +1373,7 @@ type CheckBatchRequest struct {
 
 func (x *CheckBatchRequest) Reset() {
 	*x = CheckBatchRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1385,7 @@ func (x *CheckBatchRequest) String() string {
 func (*CheckBatchRequest) ProtoMessage() {}
 
 func (x *CheckBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1398,7 @@ func (x *CheckBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckBatchRequest.ProtoReflect.Descriptor instead.
 func (*CheckBatchRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{11}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckBatchRequest) GetChecks() []*CheckRequest {
@@ -1254,7 +1419,7 @@ type CheckBatchResponse struct {
 
 func (x *CheckBatchResponse) Reset() {
 	*x = CheckBatchResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1431,7 @@ func (x *CheckBatchResponse) String() string {
 func (*CheckBatchResponse) ProtoMessage() {}
 
 func (x *CheckBatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1444,7 @@ func (x *CheckBatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckBatchResponse.ProtoReflect.Descriptor instead.
 func (*CheckBatchResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{12}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckBatchResponse) GetResults() []*CheckResult {
@@ -1305,7 +1470,7 @@ type CheckResult struct {
 
 func (x *CheckResult) Reset() {
 	*x = CheckResult{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1482,7 @@ func (x *CheckResult) String() string {
 func (*CheckResult) ProtoMessage() {}
 
 func (x *CheckResult) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1495,7 @@ func (x *CheckResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResult.ProtoReflect.Descriptor instead.
 func (*CheckResult) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{13}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckResult) GetResult() isCheckResult_Result {
@@ -1387,7 +1552,7 @@ type CheckAllRequest struct {
 
 func (x *CheckAllRequest) Reset() {
 	*x = CheckAllRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1564,7 @@ func (x *CheckAllRequest) String() string {
 func (*CheckAllRequest) ProtoMessage() {}
 
 func (x *CheckAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1577,7 @@ func (x *CheckAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAllRequest.ProtoReflect.Descriptor instead.
 func (*CheckAllRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{14}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CheckAllRequest) GetChecks() []*CheckRequest {
@@ -1440,7 +1605,7 @@ type CheckAllResponse struct {
 
 func (x *CheckAllResponse) Reset() {
 	*x = CheckAllResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1617,7 @@ func (x *CheckAllResponse) String() string {
 func (*CheckAllResponse) ProtoMessage() {}
 
 func (x *CheckAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1630,7 @@ func (x *CheckAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAllResponse.ProtoReflect.Descriptor instead.
 func (*CheckAllResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{15}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CheckAllResponse) GetAllowed() bool {
@@ -1511,7 +1676,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1688,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1701,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{16}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Denial) GetCheck() int32 {
@@ -1581,7 +1746,7 @@ type CheckStreamRequest struct {
 
 func (x *CheckStreamRequest) Reset() {
 	*x = CheckStreamRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1758,7 @@ func (x *CheckStreamRequest) String() string {
 func (*CheckStreamRequest) ProtoMessage() {}
 
 func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1771,7 @@ func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamRequest.ProtoReflect.Descriptor instead.
 func (*CheckStreamRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CheckStreamRequest) GetChecks() []*StreamCheck {
@@ -1650,7 +1815,7 @@ type StreamCheck struct {
 
 func (x *StreamCheck) Reset() {
 	*x = StreamCheck{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1827,7 @@ func (x *StreamCheck) String() string {
 func (*StreamCheck) ProtoMessage() {}
 
 func (x *StreamCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1840,7 @@ func (x *StreamCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamCheck.ProtoReflect.Descriptor instead.
 func (*StreamCheck) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StreamCheck) GetId() uint64 {
@@ -1705,7 +1870,7 @@ type StreamSettlement struct {
 
 func (x *StreamSettlement) Reset() {
 	*x = StreamSettlement{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1882,7 @@ func (x *StreamSettlement) String() string {
 func (*StreamSettlement) ProtoMessage() {}
 
 func (x *StreamSettlement) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1895,7 @@ func (x *StreamSettlement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSettlement.ProtoReflect.Descriptor instead.
 func (*StreamSettlement) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StreamSettlement) GetId() uint64 {
@@ -1765,7 +1930,7 @@ type CheckStreamResponse struct {
 
 func (x *CheckStreamResponse) Reset() {
 	*x = CheckStreamResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1777,7 +1942,7 @@ func (x *CheckStreamResponse) String() string {
 func (*CheckStreamResponse) ProtoMessage() {}
 
 func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1790,7 +1955,7 @@ func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamResponse.ProtoReflect.Descriptor instead.
 func (*CheckStreamResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CheckStreamResponse) GetResults() []*StreamResult {
@@ -1834,7 +1999,7 @@ type StreamResult struct {
 
 func (x *StreamResult) Reset() {
 	*x = StreamResult{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +2011,7 @@ func (x *StreamResult) String() string {
 func (*StreamResult) ProtoMessage() {}
 
 func (x *StreamResult) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +2024,7 @@ func (x *StreamResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamResult.ProtoReflect.Descriptor instead.
 func (*StreamResult) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StreamResult) GetId() uint64 {
@@ -1894,7 +2059,7 @@ type StreamSettled struct {
 
 func (x *StreamSettled) Reset() {
 	*x = StreamSettled{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2071,7 @@ func (x *StreamSettled) String() string {
 func (*StreamSettled) ProtoMessage() {}
 
 func (x *StreamSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2084,7 @@ func (x *StreamSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSettled.ProtoReflect.Descriptor instead.
 func (*StreamSettled) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StreamSettled) GetId() uint64 {
@@ -1985,7 +2150,7 @@ type ReturnRequest struct {
 
 func (x *ReturnRequest) Reset() {
 	*x = ReturnRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1997,7 +2162,7 @@ func (x *ReturnRequest) String() string {
 func (*ReturnRequest) ProtoMessage() {}
 
 func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2010,7 +2175,7 @@ func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnRequest.ProtoReflect.Descriptor instead.
 func (*ReturnRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReturnRequest) GetKey() string {
@@ -2039,7 +2204,7 @@ type ReturnResponse struct {
 
 func (x *ReturnResponse) Reset() {
 	*x = ReturnResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2051,7 +2216,7 @@ func (x *ReturnResponse) String() string {
 func (*ReturnResponse) ProtoMessage() {}
 
 func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2064,7 +2229,7 @@ func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnResponse.ProtoReflect.Descriptor instead.
 func (*ReturnResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReturnResponse) GetReturned() []bool {
@@ -2092,7 +2257,7 @@ type SettleRequest struct {
 
 func (x *SettleRequest) Reset() {
 	*x = SettleRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2269,7 @@ func (x *SettleRequest) String() string {
 func (*SettleRequest) ProtoMessage() {}
 
 func (x *SettleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2282,7 @@ func (x *SettleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
 func (*SettleRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SettleRequest) GetHold() string {
@@ -2167,7 +2332,7 @@ type SettleResponse struct {
 
 func (x *SettleResponse) Reset() {
 	*x = SettleResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2344,7 @@ func (x *SettleResponse) String() string {
 func (*SettleResponse) ProtoMessage() {}
 
 func (x *SettleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2357,7 @@ func (x *SettleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
 func (*SettleResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SettleResponse) GetCharged() int64 {
@@ -2252,7 +2417,7 @@ type SettledLimit struct {
 
 func (x *SettledLimit) Reset() {
 	*x = SettledLimit{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2429,7 @@ func (x *SettledLimit) String() string {
 func (*SettledLimit) ProtoMessage() {}
 
 func (x *SettledLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2442,7 @@ func (x *SettledLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledLimit.ProtoReflect.Descriptor instead.
 func (*SettledLimit) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SettledLimit) GetName() string {
@@ -2337,7 +2502,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2349,7 +2514,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2362,7 +2527,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *InspectRequest) GetKey() string {
@@ -2397,7 +2562,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2409,7 +2574,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2422,7 +2587,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *InspectResponse) GetInspection() *Inspection {
@@ -2503,7 +2668,7 @@ type Inspection struct {
 
 func (x *Inspection) Reset() {
 	*x = Inspection{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +2680,7 @@ func (x *Inspection) String() string {
 func (*Inspection) ProtoMessage() {}
 
 func (x *Inspection) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +2693,7 @@ func (x *Inspection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inspection.ProtoReflect.Descriptor instead.
 func (*Inspection) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Inspection) GetKey() string {
@@ -2756,7 +2921,7 @@ type LeaseSeen struct {
 
 func (x *LeaseSeen) Reset() {
 	*x = LeaseSeen{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2768,7 +2933,7 @@ func (x *LeaseSeen) String() string {
 func (*LeaseSeen) ProtoMessage() {}
 
 func (x *LeaseSeen) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2781,7 +2946,7 @@ func (x *LeaseSeen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseSeen.ProtoReflect.Descriptor instead.
 func (*LeaseSeen) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LeaseSeen) GetEdge() string {
@@ -2824,7 +2989,7 @@ type HoldsSeen struct {
 
 func (x *HoldsSeen) Reset() {
 	*x = HoldsSeen{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +3001,7 @@ func (x *HoldsSeen) String() string {
 func (*HoldsSeen) ProtoMessage() {}
 
 func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +3014,7 @@ func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldsSeen.ProtoReflect.Descriptor instead.
 func (*HoldsSeen) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *HoldsSeen) GetOpen() int64 {
@@ -2906,7 +3071,7 @@ type SeenHold struct {
 
 func (x *SeenHold) Reset() {
 	*x = SeenHold{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2918,7 +3083,7 @@ func (x *SeenHold) String() string {
 func (*SeenHold) ProtoMessage() {}
 
 func (x *SeenHold) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2931,7 +3096,7 @@ func (x *SeenHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeenHold.ProtoReflect.Descriptor instead.
 func (*SeenHold) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{33}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SeenHold) GetId() uint64 {
@@ -2996,7 +3161,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3008,7 +3173,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3021,7 +3186,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{34}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Register) GetNode() string {
@@ -3102,7 +3267,7 @@ type RecentDecision struct {
 
 func (x *RecentDecision) Reset() {
 	*x = RecentDecision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[35]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3114,7 +3279,7 @@ func (x *RecentDecision) String() string {
 func (*RecentDecision) ProtoMessage() {}
 
 func (x *RecentDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[35]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3127,7 +3292,7 @@ func (x *RecentDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentDecision.ProtoReflect.Descriptor instead.
 func (*RecentDecision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{35}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecentDecision) GetAtNs() int64 {
@@ -3164,7 +3329,7 @@ type ResetRequest struct {
 
 func (x *ResetRequest) Reset() {
 	*x = ResetRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[36]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3341,7 @@ func (x *ResetRequest) String() string {
 func (*ResetRequest) ProtoMessage() {}
 
 func (x *ResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[36]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3354,7 @@ func (x *ResetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
 func (*ResetRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{36}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ResetRequest) GetKey() string {
@@ -3215,7 +3380,7 @@ type ResetResponse struct {
 
 func (x *ResetResponse) Reset() {
 	*x = ResetResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[37]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3392,7 @@ func (x *ResetResponse) String() string {
 func (*ResetResponse) ProtoMessage() {}
 
 func (x *ResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[37]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3405,7 @@ func (x *ResetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetResponse.ProtoReflect.Descriptor instead.
 func (*ResetResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{37}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{39}
 }
 
 var File_jeton_v1_limiter_proto protoreflect.FileDescriptor
@@ -3279,7 +3444,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xee\x02\n" +
+	"\x03ref\"\x9f\x03\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
@@ -3295,7 +3460,13 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	" \x01(\x03R\x06holdNs\x12\x14\n" +
 	"\x05least\x18\v \x01(\x03R\x05least\x12,\n" +
 	"\x05lease\x18\f \x01(\v2\x16.jeton.v1.LeaseRequestR\x05lease\x12\x16\n" +
-	"\x06charge\x18\r \x01(\bR\x06charge\"\x8c\x01\n" +
+	"\x06charge\x18\r \x01(\bR\x06charge\x12/\n" +
+	"\x06report\x18\x0e \x01(\v2\x17.jeton.v1.ReportRequestR\x06report\"h\n" +
+	"\rReportRequest\x12\x12\n" +
+	"\x04edge\x18\x01 \x01(\x04R\x04edge\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x15\n" +
+	"\x06age_ns\x18\x03 \x01(\x03R\x05ageNs\x12\x14\n" +
+	"\x05asked\x18\x04 \x01(\x03R\x05asked\"\x8c\x01\n" +
 	"\fLeaseRequest\x12\x17\n" +
 	"\alife_ns\x18\x01 \x01(\x03R\x06lifeNs\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x14\n" +
@@ -3304,7 +3475,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04held\x18\x05 \x01(\x03R\x04held\x12\x0e\n" +
 	"\x02id\x18\x06 \x01(\x04R\x02id\"?\n" +
 	"\rCheckResponse\x12.\n" +
-	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\xec\x01\n" +
+	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\x9c\x02\n" +
 	"\bDecision\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12)\n" +
 	"\x06limits\x18\x02 \x03(\v2\x11.jeton.v1.OutcomeR\x06limits\x12-\n" +
@@ -3312,7 +3483,13 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\await_ns\x18\x04 \x01(\x03R\x06waitNs\x12\x12\n" +
 	"\x04hold\x18\x05 \x01(\tR\x04hold\x12\x18\n" +
 	"\agranted\x18\x06 \x01(\x03R\agranted\x12%\n" +
-	"\x05lease\x18\a \x01(\v2\x0f.jeton.v1.LeaseR\x05lease\"f\n" +
+	"\x05lease\x18\a \x01(\v2\x0f.jeton.v1.LeaseR\x05lease\x12.\n" +
+	"\breported\x18\b \x01(\v2\x12.jeton.v1.ReportedR\breported\"j\n" +
+	"\bReported\x12\x19\n" +
+	"\bspent_ns\x18\x01 \x01(\x03R\aspentNs\x12\x15\n" +
+	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x14\n" +
+	"\x05share\x18\x03 \x01(\x03R\x05share\x12\x16\n" +
+	"\x06scarce\x18\x04 \x01(\bR\x06scarce\"f\n" +
 	"\x05Lease\x12+\n" +
 	"\areceipt\x18\x01 \x01(\v2\x11.jeton.v1.ReceiptR\areceipt\x12\x19\n" +
 	"\buntil_ns\x18\x02 \x01(\x03R\auntilNs\x12\x15\n" +
@@ -3518,111 +3695,115 @@ func file_jeton_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_limiter_proto_rawDescData
 }
 
-var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Refill)(nil),              // 0: jeton.v1.Refill
 	(*Limit)(nil),               // 1: jeton.v1.Limit
 	(*LimitRef)(nil),            // 2: jeton.v1.LimitRef
 	(*CheckRequest)(nil),        // 3: jeton.v1.CheckRequest
-	(*LeaseRequest)(nil),        // 4: jeton.v1.LeaseRequest
-	(*CheckResponse)(nil),       // 5: jeton.v1.CheckResponse
-	(*Decision)(nil),            // 6: jeton.v1.Decision
-	(*Lease)(nil),               // 7: jeton.v1.Lease
-	(*Outcome)(nil),             // 8: jeton.v1.Outcome
-	(*Span)(nil),                // 9: jeton.v1.Span
-	(*Receipt)(nil),             // 10: jeton.v1.Receipt
-	(*CheckBatchRequest)(nil),   // 11: jeton.v1.CheckBatchRequest
-	(*CheckBatchResponse)(nil),  // 12: jeton.v1.CheckBatchResponse
-	(*CheckResult)(nil),         // 13: jeton.v1.CheckResult
-	(*CheckAllRequest)(nil),     // 14: jeton.v1.CheckAllRequest
-	(*CheckAllResponse)(nil),    // 15: jeton.v1.CheckAllResponse
-	(*Denial)(nil),              // 16: jeton.v1.Denial
-	(*CheckStreamRequest)(nil),  // 17: jeton.v1.CheckStreamRequest
-	(*StreamCheck)(nil),         // 18: jeton.v1.StreamCheck
-	(*StreamSettlement)(nil),    // 19: jeton.v1.StreamSettlement
-	(*CheckStreamResponse)(nil), // 20: jeton.v1.CheckStreamResponse
-	(*StreamResult)(nil),        // 21: jeton.v1.StreamResult
-	(*StreamSettled)(nil),       // 22: jeton.v1.StreamSettled
-	(*ReturnRequest)(nil),       // 23: jeton.v1.ReturnRequest
-	(*ReturnResponse)(nil),      // 24: jeton.v1.ReturnResponse
-	(*SettleRequest)(nil),       // 25: jeton.v1.SettleRequest
-	(*SettleResponse)(nil),      // 26: jeton.v1.SettleResponse
-	(*SettledLimit)(nil),        // 27: jeton.v1.SettledLimit
-	(*InspectRequest)(nil),      // 28: jeton.v1.InspectRequest
-	(*InspectResponse)(nil),     // 29: jeton.v1.InspectResponse
-	(*Inspection)(nil),          // 30: jeton.v1.Inspection
-	(*LeaseSeen)(nil),           // 31: jeton.v1.LeaseSeen
-	(*HoldsSeen)(nil),           // 32: jeton.v1.HoldsSeen
-	(*SeenHold)(nil),            // 33: jeton.v1.SeenHold
-	(*Register)(nil),            // 34: jeton.v1.Register
-	(*RecentDecision)(nil),      // 35: jeton.v1.RecentDecision
-	(*ResetRequest)(nil),        // 36: jeton.v1.ResetRequest
-	(*ResetResponse)(nil),       // 37: jeton.v1.ResetResponse
-	(*status.Status)(nil),       // 38: google.rpc.Status
+	(*ReportRequest)(nil),       // 4: jeton.v1.ReportRequest
+	(*LeaseRequest)(nil),        // 5: jeton.v1.LeaseRequest
+	(*CheckResponse)(nil),       // 6: jeton.v1.CheckResponse
+	(*Decision)(nil),            // 7: jeton.v1.Decision
+	(*Reported)(nil),            // 8: jeton.v1.Reported
+	(*Lease)(nil),               // 9: jeton.v1.Lease
+	(*Outcome)(nil),             // 10: jeton.v1.Outcome
+	(*Span)(nil),                // 11: jeton.v1.Span
+	(*Receipt)(nil),             // 12: jeton.v1.Receipt
+	(*CheckBatchRequest)(nil),   // 13: jeton.v1.CheckBatchRequest
+	(*CheckBatchResponse)(nil),  // 14: jeton.v1.CheckBatchResponse
+	(*CheckResult)(nil),         // 15: jeton.v1.CheckResult
+	(*CheckAllRequest)(nil),     // 16: jeton.v1.CheckAllRequest
+	(*CheckAllResponse)(nil),    // 17: jeton.v1.CheckAllResponse
+	(*Denial)(nil),              // 18: jeton.v1.Denial
+	(*CheckStreamRequest)(nil),  // 19: jeton.v1.CheckStreamRequest
+	(*StreamCheck)(nil),         // 20: jeton.v1.StreamCheck
+	(*StreamSettlement)(nil),    // 21: jeton.v1.StreamSettlement
+	(*CheckStreamResponse)(nil), // 22: jeton.v1.CheckStreamResponse
+	(*StreamResult)(nil),        // 23: jeton.v1.StreamResult
+	(*StreamSettled)(nil),       // 24: jeton.v1.StreamSettled
+	(*ReturnRequest)(nil),       // 25: jeton.v1.ReturnRequest
+	(*ReturnResponse)(nil),      // 26: jeton.v1.ReturnResponse
+	(*SettleRequest)(nil),       // 27: jeton.v1.SettleRequest
+	(*SettleResponse)(nil),      // 28: jeton.v1.SettleResponse
+	(*SettledLimit)(nil),        // 29: jeton.v1.SettledLimit
+	(*InspectRequest)(nil),      // 30: jeton.v1.InspectRequest
+	(*InspectResponse)(nil),     // 31: jeton.v1.InspectResponse
+	(*Inspection)(nil),          // 32: jeton.v1.Inspection
+	(*LeaseSeen)(nil),           // 33: jeton.v1.LeaseSeen
+	(*HoldsSeen)(nil),           // 34: jeton.v1.HoldsSeen
+	(*SeenHold)(nil),            // 35: jeton.v1.SeenHold
+	(*Register)(nil),            // 36: jeton.v1.Register
+	(*RecentDecision)(nil),      // 37: jeton.v1.RecentDecision
+	(*ResetRequest)(nil),        // 38: jeton.v1.ResetRequest
+	(*ResetResponse)(nil),       // 39: jeton.v1.ResetResponse
+	(*status.Status)(nil),       // 40: google.rpc.Status
 }
 var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	0,  // 0: jeton.v1.Limit.refill:type_name -> jeton.v1.Refill
 	1,  // 1: jeton.v1.LimitRef.inline:type_name -> jeton.v1.Limit
 	2,  // 2: jeton.v1.CheckRequest.limits:type_name -> jeton.v1.LimitRef
-	4,  // 3: jeton.v1.CheckRequest.lease:type_name -> jeton.v1.LeaseRequest
-	6,  // 4: jeton.v1.CheckResponse.decision:type_name -> jeton.v1.Decision
-	8,  // 5: jeton.v1.Decision.limits:type_name -> jeton.v1.Outcome
-	10, // 6: jeton.v1.Decision.receipts:type_name -> jeton.v1.Receipt
-	7,  // 7: jeton.v1.Decision.lease:type_name -> jeton.v1.Lease
-	10, // 8: jeton.v1.Lease.receipt:type_name -> jeton.v1.Receipt
-	9,  // 9: jeton.v1.Receipt.span:type_name -> jeton.v1.Span
-	9,  // 10: jeton.v1.Receipt.reuses:type_name -> jeton.v1.Span
-	3,  // 11: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
-	13, // 12: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
-	6,  // 13: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
-	38, // 14: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
-	3,  // 15: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
-	16, // 16: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
-	6,  // 17: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
-	18, // 18: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
-	19, // 19: jeton.v1.CheckStreamRequest.settlements:type_name -> jeton.v1.StreamSettlement
-	3,  // 20: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
-	25, // 21: jeton.v1.StreamSettlement.settlement:type_name -> jeton.v1.SettleRequest
-	21, // 22: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
-	22, // 23: jeton.v1.CheckStreamResponse.settled:type_name -> jeton.v1.StreamSettled
-	13, // 24: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
-	26, // 25: jeton.v1.StreamSettled.settled:type_name -> jeton.v1.SettleResponse
-	38, // 26: jeton.v1.StreamSettled.error:type_name -> google.rpc.Status
-	10, // 27: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
-	27, // 28: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
-	2,  // 29: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
-	30, // 30: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
-	1,  // 31: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
-	9,  // 32: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
-	9,  // 33: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
-	34, // 34: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
-	35, // 35: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
-	32, // 36: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
-	31, // 37: jeton.v1.Inspection.leases:type_name -> jeton.v1.LeaseSeen
-	9,  // 38: jeton.v1.LeaseSeen.span:type_name -> jeton.v1.Span
-	33, // 39: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
-	2,  // 40: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
-	3,  // 41: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
-	11, // 42: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
-	17, // 43: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
-	14, // 44: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
-	23, // 45: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
-	25, // 46: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
-	28, // 47: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
-	36, // 48: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
-	5,  // 49: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
-	12, // 50: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
-	20, // 51: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
-	15, // 52: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
-	24, // 53: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
-	26, // 54: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
-	29, // 55: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
-	37, // 56: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
-	49, // [49:57] is the sub-list for method output_type
-	41, // [41:49] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	5,  // 3: jeton.v1.CheckRequest.lease:type_name -> jeton.v1.LeaseRequest
+	4,  // 4: jeton.v1.CheckRequest.report:type_name -> jeton.v1.ReportRequest
+	7,  // 5: jeton.v1.CheckResponse.decision:type_name -> jeton.v1.Decision
+	10, // 6: jeton.v1.Decision.limits:type_name -> jeton.v1.Outcome
+	12, // 7: jeton.v1.Decision.receipts:type_name -> jeton.v1.Receipt
+	9,  // 8: jeton.v1.Decision.lease:type_name -> jeton.v1.Lease
+	8,  // 9: jeton.v1.Decision.reported:type_name -> jeton.v1.Reported
+	12, // 10: jeton.v1.Lease.receipt:type_name -> jeton.v1.Receipt
+	11, // 11: jeton.v1.Receipt.span:type_name -> jeton.v1.Span
+	11, // 12: jeton.v1.Receipt.reuses:type_name -> jeton.v1.Span
+	3,  // 13: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
+	15, // 14: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
+	7,  // 15: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
+	40, // 16: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
+	3,  // 17: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
+	18, // 18: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
+	7,  // 19: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
+	20, // 20: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
+	21, // 21: jeton.v1.CheckStreamRequest.settlements:type_name -> jeton.v1.StreamSettlement
+	3,  // 22: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
+	27, // 23: jeton.v1.StreamSettlement.settlement:type_name -> jeton.v1.SettleRequest
+	23, // 24: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
+	24, // 25: jeton.v1.CheckStreamResponse.settled:type_name -> jeton.v1.StreamSettled
+	15, // 26: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
+	28, // 27: jeton.v1.StreamSettled.settled:type_name -> jeton.v1.SettleResponse
+	40, // 28: jeton.v1.StreamSettled.error:type_name -> google.rpc.Status
+	12, // 29: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
+	29, // 30: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
+	2,  // 31: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
+	32, // 32: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
+	1,  // 33: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
+	11, // 34: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
+	11, // 35: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
+	36, // 36: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
+	37, // 37: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
+	34, // 38: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
+	33, // 39: jeton.v1.Inspection.leases:type_name -> jeton.v1.LeaseSeen
+	11, // 40: jeton.v1.LeaseSeen.span:type_name -> jeton.v1.Span
+	35, // 41: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
+	2,  // 42: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
+	3,  // 43: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
+	13, // 44: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
+	19, // 45: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
+	16, // 46: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
+	25, // 47: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
+	27, // 48: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
+	30, // 49: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
+	38, // 50: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
+	6,  // 51: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
+	14, // 52: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
+	22, // 53: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
+	17, // 54: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
+	26, // 55: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
+	28, // 56: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
+	31, // 57: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
+	39, // 58: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
+	51, // [51:59] is the sub-list for method output_type
+	43, // [43:51] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_limiter_proto_init() }
@@ -3634,11 +3815,11 @@ func file_jeton_v1_limiter_proto_init() {
 		(*LimitRef_Name)(nil),
 		(*LimitRef_Inline)(nil),
 	}
-	file_jeton_v1_limiter_proto_msgTypes[13].OneofWrappers = []any{
+	file_jeton_v1_limiter_proto_msgTypes[15].OneofWrappers = []any{
 		(*CheckResult_Decision)(nil),
 		(*CheckResult_Error)(nil),
 	}
-	file_jeton_v1_limiter_proto_msgTypes[22].OneofWrappers = []any{
+	file_jeton_v1_limiter_proto_msgTypes[24].OneofWrappers = []any{
 		(*StreamSettled_Settled)(nil),
 		(*StreamSettled_Error)(nil),
 	}
@@ -3648,7 +3829,7 @@ func file_jeton_v1_limiter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_limiter_proto_rawDesc), len(file_jeton_v1_limiter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

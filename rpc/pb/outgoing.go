@@ -159,6 +159,13 @@ func appendDecision(b []byte, d limit.Decision) []byte {
 		b, from = begin(b, tagLeased)
 		b = end(appendLease(b, d.Lease), from)
 	}
+	if r := d.Reported; r != nil {
+		b, from = begin(b, tagReported)
+		b = appendNumber(b, tagReportedSpent, uint64(r.Spent))
+		b = appendNumber(b, tagReportedNow, uint64(r.Now))
+		b = appendNumber(b, tagReportedShare, uint64(r.Share))
+		b = end(appendTrue(b, tagScarce, r.Scarce), from)
+	}
 	return b
 }
 

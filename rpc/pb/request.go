@@ -33,6 +33,9 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	if a := r.Lease; a != nil {
 		out.Lease = &LeaseRequest{LifeNs: int64(a.Life), NowNs: a.Now, Terms: a.Terms, Edge: a.Edge, Held: a.Held, Id: a.ID}
 	}
+	if p := r.Report; p != nil {
+		out.Report = &ReportRequest{Edge: p.Edge, Number: p.Number, AgeNs: int64(p.Age), Asked: p.Asked}
+	}
 	out.Limits = make([]*LimitRef, len(r.Limits))
 	for i, ref := range r.Limits {
 		out.Limits[i] = EncodeRef(ref)

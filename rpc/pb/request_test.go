@@ -70,6 +70,18 @@ func drawRequest(t *rapid.T) limit.Request {
 		Least:   rapid.Int64().Draw(t, "least"),
 		Lease:   drawAsk(t),
 		Charge:  rapid.Bool().Draw(t, "charge"),
+		Report:  drawReport(t),
+	}
+}
+
+// drawReport draws what an edge reports; nil for nothing.
+func drawReport(t *rapid.T) *limit.Report {
+	if rapid.Bool().Draw(t, "no report") {
+		return nil
+	}
+	return &limit.Report{
+		Edge: rapid.Uint64().Draw(t, "edge"), Number: rapid.Uint64().Draw(t, "number"),
+		Age: time.Duration(rapid.Int64().Draw(t, "age")), Asked: rapid.Int64().Draw(t, "asked"),
 	}
 }
 

@@ -41,6 +41,12 @@ const (
 	tagLeast     = 11<<3 + typeVarint
 	tagLeaseAsk  = 12<<3 + typeBytes
 	tagCharge    = 13<<3 + typeVarint
+	tagReport    = 14<<3 + typeBytes
+
+	tagReportEdge   = 1<<3 + typeVarint // of ReportRequest
+	tagReportNumber = 2<<3 + typeVarint
+	tagReportAge    = 3<<3 + typeVarint
+	tagReportAsked  = 4<<3 + typeVarint
 
 	tagLife     = 1<<3 + typeVarint // of LeaseRequest
 	tagEdgeNow  = 2<<3 + typeVarint
@@ -117,6 +123,12 @@ const (
 	tagHold     = 5<<3 + typeBytes
 	tagGranted  = 6<<3 + typeVarint
 	tagLeased   = 7<<3 + typeBytes
+	tagReported = 8<<3 + typeBytes
+
+	tagReportedSpent = 1<<3 + typeVarint // of Reported
+	tagReportedNow   = 2<<3 + typeVarint
+	tagReportedShare = 3<<3 + typeVarint
+	tagScarce        = 4<<3 + typeVarint
 
 	tagLeaseReceipt = 1<<3 + typeBytes // of Lease
 	tagLeaseUntil   = 2<<3 + typeVarint
