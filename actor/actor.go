@@ -34,7 +34,7 @@ func (a *actor) waiting() int {
 func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 	c := owner.Check{
 		Tag: m, At: now, Deadline: m.bundle.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt, Outcomes: m.room, Extend: m.extend, Wait: m.wait,
-		Hold: int64(m.hold), Least: m.least, Charges: m.charge,
+		Hold: int64(m.hold), Least: m.least, Charges: m.charge, Report: m.report,
 	}
 	if m.lease != nil {
 		c.Lease, c.EdgeHas, c.EdgeID, c.Edge = int64(m.lease.Life), m.lease.Held, m.lease.ID, strings.Clone(m.lease.Edge)

@@ -47,6 +47,7 @@ type mail struct {
 	least   int64           // likewise
 	lease   *limit.LeaseAsk // likewise
 	charge  bool            // likewise
+	report  *limit.Report   // of a charge; nil for none
 	repeats bool            // it repeats a request that was answered
 	cost    int64
 	id      string          // of the request, or empty
@@ -98,6 +99,7 @@ func (m *mail) check(r *limit.Request) {
 	m.plan = r.Plan
 	m.wait = int64(r.Wait)
 	m.hold, m.least, m.lease, m.charge = r.Hold, r.Least, r.Lease, r.Charge
+	m.report = r.Report
 }
 
 // setResult writes the answer where the caller looks for it, once the bundle is answered.

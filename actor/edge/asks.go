@@ -2,8 +2,6 @@ package edge
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,77 +15,35 @@ const (
 	tidyEvery = 250 * time.Millisecond
 	tidyTurns = 4
 	// askWithin is how long an ask for a lease may take.
-	askWithin = time.Duration(lease.ReportWithin)
+	askWithin = time.Second
 	// giveBackWithin is how long giving back may take.
 	giveBackWithin = 500 * time.Millisecond
 )
 
 // ask sends an ask of s in the background, for a lease or to report what was admitted, and takes in the answer.
 func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
+	if ask.Report {
+		e.report(dueReport{s, ask})
+		return
+	}
 	if e.cfg.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
 		sent, _ := e.clock.read()
-		r := limit.Request{Key: id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Charge: ask.Report}
-		if !ask.Report {
-			r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name, ID: e.tag}
-			r.Least = ask.Least
-		}
+		r := limit.Request{Key: id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Least: ask.Least}
+		r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name, ID: e.tag}
 		d, err := e.cfg.Cluster.Check(ctx, r)
 		a := lease.Answer{Number: ask.Number, Sent: sent, Lease: d.Lease, Outcome: outcomeOf(&d)}
 		a.Now, _ = e.clock.read()
-		e.counts.asked(ask.Report, &a, err)
-		e.answered(id, s, a)
-		if mistaken(err) || overridden(&a.Outcome) {
-			e.drop(s)
-		}
+		e.counts.asked(false, &a, err)
+		e.answered(s, a)
 		if !a.Compares(mostOff) { // this edge will not spend it
 			e.giveBackAll(ctx, map[string][]limit.Receipt{id.key: {d.Lease.Receipt}})
 		}
 	}) {
 		return
 	}
-	e.answered(id, s, lease.Answer{Number: ask.Number})
-}
-
-// mistaken says whether an owner takes no asks of a bucket: the limit was removed, or is another one.
-func mistaken(err error) bool {
-	_, refused := errors.AsType[*limit.FieldError](err)
-	return refused || errors.Is(err, limit.ErrUnknownLimit)
-}
-
-// drop forgets what is known of a bucket that is eventual, of which an owner takes no reports, or decides by an override.
-func (e *Edge) drop(s *share) {
-	sh := e.shardOf(s.id.key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if !s.gone && s.Rule().Consistency == limit.Eventual {
-		sh.dropLocked(s)
-	}
-}
-
-func outcomeOf(d *limit.Decision) limit.Outcome {
-	if len(d.Limits) != 1 {
-		return limit.Outcome{}
-	}
-	return d.Limits[0]
-}
-
-// answered takes in an answer for s, and wakes who waits for it.
-func (e *Edge) answered(id bucketID, s *share, a lease.Answer) {
-	a.Random = rand.Float64()
-	sh := e.shardOf(id.key)
-	var jumps uint64
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	a.Now, jumps = e.clock.read()
-	e.jumpedLocked(sh, jumps)
-	if s.gone { // forgotten meanwhile: what was given expires by itself
-		return
-	}
-	if s.Answered(a, mostOff) {
-		s.release()
-	}
+	e.answered(s, lease.Answer{Number: ask.Number})
 }
 
 // keepTidy starts the goroutine that tidies, unless it runs.

@@ -58,6 +58,7 @@ type Edge struct {
 	counts  *counts
 	tidying atomic.Bool // the goroutine that tidies runs
 	giving  atomic.Bool // what is not needed is being given back
+	reports reportQueue
 }
 
 var _ limit.Limiter = (*Edge)(nil)

@@ -50,6 +50,7 @@ type bed struct {
 	doc    atomic.Pointer[limit.Document]
 	system *actor.System
 	delay  time.Duration // to the node, and back
+	late   atomic.Int64  // by how much longer that takes, in nanoseconds
 	cut    atomic.Bool
 	asked  atomic.Int64    // checks that reached the node, without those for leases
 	leases atomic.Int64    // checks for leases that did
@@ -123,6 +124,24 @@ func (f far) Check(ctx context.Context, r limit.Request) (limit.Decision, error)
 	return d, err
 }
 
+func (f far) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	results := make([]limit.Result, len(rs))
+	if rs[0].Charge {
+		f.bed.asked.Add(1)
+	}
+	err := f.travel(ctx)
+	if err == nil {
+		copy(results, f.Limiter.CheckBatch(ctx, rs))
+		err = f.travel(ctx)
+	}
+	for i := range results {
+		if err != nil {
+			results[i] = limit.Result{Err: err}
+		}
+	}
+	return results
+}
+
 func (f far) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	if err := f.travel(ctx); err != nil {
 		return nil, err
@@ -132,7 +151,7 @@ func (f far) Return(ctx context.Context, key string, receipts []limit.Receipt) (
 
 func (f far) travel(ctx context.Context) error {
 	select {
-	case <-time.After(f.bed.delay):
+	case <-time.After(f.bed.delay + time.Duration(f.bed.late.Load())):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

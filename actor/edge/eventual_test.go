@@ -112,7 +112,8 @@ func TestEventualDearChecks(t *testing.T) {
 	})
 }
 
-// Edges that report by turns go by what each heard a whole sync ago, of others that have admitted for a whole sync since they reported: twice as long as sync.
+// Edges that report by turns go by what each heard a whole sync ago, of others that have admitted for a whole sync since they reported. Even so no more is admitted than what arrives
+// at the others within one.
 func TestEventualByTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tieredBed(t, 8)
@@ -136,8 +137,8 @@ func TestEventualByTurns(t *testing.T) {
 		admitted += all(4, 8, capacity)
 		over := admitted - capacity - 5
 		t.Logf("%d more than the limit", over)
-		if over < 4*capacity || over > 7*capacity {
-			t.Errorf("%d more than the limit were admitted: what arrives in a sync at four edges is 400, and seven buckets are 700", over)
+		if over > 4*capacity {
+			t.Errorf("%d more than the limit were admitted, and what arrives in a sync at four edges is 400", over)
 		}
 	})
 }

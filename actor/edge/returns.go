@@ -103,8 +103,8 @@ func (e *Edge) Close() {
 			case *lease.Share:
 				tails[id.key] = append(tails[id.key], of.GiveBack(now, 0)...)
 			case *lease.Counted:
-				if tokens := of.Flush(); tokens > 0 {
-					reports = append(reports, s.report(tokens))
+				for _, ask := range of.Flush(now) {
+					reports = append(reports, e.requestOf(s, ask))
 				}
 			}
 		}

@@ -29,33 +29,17 @@ type share struct {
 // goesBy says whether the share goes by a rule, or by one that decides alike.
 func (s *share) goesBy(rule *limit.Rule) bool { return s.Rule() == rule || s.Rule().Equal(rule) }
 
-// under says whether the share can go on under a rule. A bucket that is local does under any of its register.
+// under says whether the share can go on under a rule. What was spent of a bucket that is local or eventual stays spent under any rule of its register.
 func (s *share) under(rule *limit.Rule) bool {
 	if s.goesBy(rule) {
 		return true
 	}
-	own, ok := s.Holding.(*lease.Own)
-	if !ok || kindOf(rule) != ofEdge || s.Rule().Register() != rule.Register() {
+	of, ok := s.Holding.(interface{ Under(rule *limit.Rule) })
+	if !ok || rule.Consistency != s.Rule().Consistency || rule.Register() != s.Rule().Register() {
 		return false
 	}
-	own.Under(rule)
+	of.Under(rule)
 	return true
-}
-
-// succeed takes over what another share of the bucket has not reported, if it goes by another rule that is eventual, too.
-func (s *share) succeed(before *share) {
-	if before == nil {
-		return
-	}
-	of, ok := s.Holding.(*lease.Counted)
-	if old, was := before.Holding.(*lease.Counted); ok && was {
-		of.Succeed(old)
-	}
-}
-
-// report is that of so many tokens.
-func (s *share) report(tokens int64) limit.Request {
-	return limit.Request{Key: s.id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(s.id.limit)}, Cost: tokens, Charge: true}
 }
 
 // release wakes who waits for the share.

@@ -2,7 +2,11 @@ package edge
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"sync"
+
+	"github.com/jeton-dev/jeton/actor/lease"
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // shards is how many parts the shares are in, each with a lock of its own.
@@ -64,4 +68,31 @@ func (sh *shard) forgetLocked() {
 		sh.dropLocked(s)
 	}
 	sh.given = given{}
+}
+
+// answered takes in an answer for s, and wakes who waits for it.
+func (e *Edge) answered(s *share, a lease.Answer) {
+	a.Random = rand.Float64()
+	sh := e.shardOf(s.id.key)
+	var jumps uint64
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	a.Now, jumps = e.clock.read()
+	e.jumpedLocked(sh, jumps)
+	if s.gone { // forgotten meanwhile: what was given expires by itself
+		return
+	}
+	if s.Answered(a, mostOff) {
+		s.release()
+	}
+}
+
+// drop forgets what is known of a bucket that is eventual, of which an owner takes no reports, or decides by an override.
+func (e *Edge) drop(s *share) {
+	sh := e.shardOf(s.id.key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if !s.gone && s.Rule().Consistency == limit.Eventual {
+		sh.dropLocked(s)
+	}
 }

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/lease"
@@ -53,7 +54,11 @@ func (e *Edge) decide(ctx context.Context, r *limit.Request, own []choice) (limi
 		}
 	}
 	rest := e.rest(r, took)
-	if rest == nil {
+	switch {
+	case slices.ContainsFunc(took, func(t taken) bool { return t.says == denies }): // after it has waited
+		e.putBack(took)
+		return e.decision(r, took, unasked(rest), false), byEdge, nil
+	case rest == nil:
 		return e.decision(r, took, limit.Decision{}, true), byEdge, nil
 	}
 	d, err := e.askRest(ctx, rest, own)
@@ -255,6 +260,10 @@ func (e *Edge) wait(ctx context.Context, r *limit.Request, t *taken) {
 	if piece, ok := t.share.Again(now, r.Tokens()); ok {
 		t.says = admits
 		t.tookLocked(piece, now, r)
+		return
+	}
+	if t.share.Look(now, r.Tokens()) == lease.Denied {
+		t.says, t.outcome = denies, t.share.Outcome(now, r.Tokens(), false)
 	}
 }
 
@@ -336,7 +345,6 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 	if s != nil && s.under(rule) {
 		return s
 	}
-	before := s
 	if s != nil {
 		sh.dropLocked(s)
 	}
@@ -346,7 +354,6 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 	}
 	id.key = strings.Clone(id.key) // it may be a piece of something larger
 	s = &share{Holding: lease.New(rule), id: id, plan: plan}
-	s.succeed(before)
 	sh.shares[id] = s
 	sh.count[kind]++
 	e.keepTidy()

@@ -8,6 +8,8 @@ type Ask struct {
 	Tokens int64
 	Least  int64 // of a lease: fewer are of no use
 	Report bool
+	Asked  int64 // of a report: for how many tokens the edge was asked
+	Age    int64 // of a report: how long ago its tokens were spent, in nanoseconds
 	Life   int64 // of a lease, in nanoseconds
 	Held   int64 // tokens that the edge has still
 }
@@ -17,8 +19,9 @@ type Answer struct {
 	Number    uint64
 	Sent, Now int64 // when the edge sent the ask, and has the answer
 	Lease     *limit.Lease
-	Outcome   limit.Outcome // what the limit said; zero for none
-	Random    float64       // from 0 to 1: pauses are spread by it
+	Reported  *limit.Reported // to a report; nil for no answer
+	Outcome   limit.Outcome   // what the limit said; zero for none
+	Random    float64         // from 0 to 1: pauses are spread by it
 }
 
 // A Verdict says what becomes of a check.

@@ -9,177 +9,309 @@ import (
 // ReportWithin is how long a report may be on its way before it counts as lost, in nanoseconds.
 const ReportWithin = int64(1e9)
 
-// A Counted is what an edge knows of one bucket that is eventual: what was left when it last heard of it, less what it has admitted since. It admits nothing
-// before it has heard, and until it hears again no more than its share of what was left then; what comes back meanwhile it does not count on. Its share is that of
-// its own admissions among all that the owner was told of between its last two reports; all, as long as it knows no better. It reports what it has
-// admitted, and the owner charges that, also beyond what is left, into debt. One caller at a time.
+// leastShare is the least share that an edge takes itself to have.
+const leastShare = 1.0 / 1024
+
+// firstPace is how much sooner than others the second report is, the first that says what an edge was asked for. From it on the time between two doubles.
+const firstPace = 8
+
+// fewest is how many tokens the bucket of an edge's share has at least: with fewer, what comes back between two checks would be lost.
+const fewest = 4
+
+// A Counted is what an edge knows of one bucket that is eventual: up to where its line was spent when the owner was heard last, and what the edge has admitted since.
+// It has that line twice. On the one, what it admits takes as much as it costs, as if nobody else were there. On the other, it takes as much more as the
+// edge's share is smaller, as if all others admitted in proportion:
+//
+//	check at t, of length L on the line
+//	  max(all, t) + L    after t + τ              denied: the bucket has not as much
+//	  max(own, t) + L/s  no later than t + τ + e  admitted: all and own go on
+//	  otherwise                                   denied; or one that costs much goes to the owner, which may have as much
+//
+// Both go on with time, so what comes back is spent between two reports, too. The excess e is what comes back in the time of one, as long as the bucket has it: so where
+// there is enough for all, no edge denies because others might want it. A Counted admits nothing before it has heard. It reports what it has admitted and what it was
+// asked for, one report at a time, and the owner charges that, also beyond what is left, into debt. One caller at a time.
 type Counted struct {
 	rule *limit.Rule
-	left int64 // may be admitted until the owner is heard again
 
-	heard    limit.Outcome
-	heardAt  int64 // when what was heard was asked for
-	told     int64 // when a report was answered last: what was asked for before may lack it
-	known    bool
-	share    float64 // of what all edges spend, what this one does
-	full     int64   // by how much the bucket lacked of being full when a report was answered last, in nanoseconds of line, at fullAt
-	fullAt   int64   // 0 for no report
-	pending  int64   // tokens that were admitted and are not in a report
-	reported int64   // those in the open report
+	known    bool // the owner was heard
+	all, own limit.Pos
+	alone    limit.Pos // up to where what this edge has spent would have got, if nobody else had
+	share    float64
+	excess   limit.Pos // on the line of own
+	away     bool      // the owner decides a check that costs much, or has denied one since it was heard last
 
-	last uint64 // number of the last report
-	open bool   // it has no answer
-	due  int64  // when the next one is
-	used int64  // when there was a check last
+	pending spending // is not in a report. Its tokens are less than 0 where some came back that were
+
+	report spending // the last one
+	last   uint64   // its number
+	open   bool     // it has no answer
+	failed bool     // the last one that has ended has none
+	unsure int64    // since when reports have had no answer; 0 if the last one has
+	due    int64    // when the next one is
+	pace   int64    // how long after the last one that is
+	used   int64    // when there was a check last
+}
+
+// A spending is what an edge spends of a bucket between two reports.
+type spending struct {
+	tokens int64
+	since  int64 // when the first of them may have been spent
+	asked  int64 // tokens that were asked for
 }
 
 // NewCounted is what an edge knows of a bucket of rule of which it has heard nothing.
-func NewCounted(rule *limit.Rule) *Counted { return &Counted{rule: rule, share: 1} }
+func NewCounted(rule *limit.Rule) *Counted { return &Counted{rule: rule} }
 
 // Rule is the bucket's.
 func (c *Counted) Rule() *limit.Rule { return c.rule }
 
 // Check decides a check of that cost, at least 1. The ask is a report to be sent, if there is one.
 func (c *Counted) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
-	c.used = now
-	if v = c.Look(now, cost); v != Spent {
-		return Piece{}, v, c.Due(now)
+	if cost > c.rule.Capacity {
+		return Piece{}, Denied, Ask{}
 	}
-	if c.pending == 0 {
-		c.due = max(c.due, now+int64(c.rule.Reports()))
+	if c.used = now; c.pending.asked == 0 && now-c.pending.since > int64(c.rule.Reports()) {
+		c.pending.since = now
 	}
-	c.left -= cost
-	c.pending += cost
-	return Piece{Cost: cost}, Spent, c.Due(now)
+	c.pending.asked = min(c.pending.asked+cost, limit.MaxCount)
+	switch v = c.judge(now, cost); {
+	case v == Spent:
+		c.spend(now, cost)
+		return Piece{Cost: cost}, v, c.Due(now)
+	case v == Elsewhere && !c.stale(now):
+		c.away = true
+		c.all = c.rule.End(c.all, now, c.rule.Length(cost)) // as the owner will charge it
+	}
+	if ask = c.Due(now); v == Elsewhere && c.stale(now) && c.open && !c.failed {
+		v = Waits
+	}
+	return Piece{}, v, ask
 }
 
-// Again implements [Holding]: nobody waits.
-func (c *Counted) Again(int64, int64) (piece Piece, ok bool) { return Piece{}, false }
+// Again decides a check that has waited for the first answer.
+func (c *Counted) Again(now, cost int64) (piece Piece, ok bool) {
+	if c.judge(now, cost) != Spent {
+		return Piece{}, false
+	}
+	c.spend(now, cost)
+	return Piece{Cost: cost}, true
+}
 
 // Look implements [Holding].
-func (c *Counted) Look(now, cost int64) Verdict {
+func (c *Counted) Look(now, cost int64) Verdict { return c.judge(now, cost) }
+
+// judge says what becomes of a check of that cost.
+func (c *Counted) judge(now, cost int64) Verdict {
+	r, length := c.rule, c.rule.Length(cost)
 	switch {
+	case cost > r.Capacity:
+		return Denied
 	case c.stale(now):
 		return Elsewhere
-	case cost <= c.left:
+	case r.End(c.all, now, length).After(r.Bound(now)):
+		return Denied
+	case !r.End(c.own, now, c.scaled(length)).After(r.Add(r.Bound(now), c.excess)):
 		return Spent
-	case cost <= c.heard.Remaining-c.pending-c.reported-c.rule.Capacity/2:
-		return Elsewhere // beyond this edge's share, but more than half of the bucket is left
+	case c.mayAsk(length):
+		return Elsewhere
 	}
 	return Denied
 }
 
-// stale says whether what was heard is too old to go by, or nothing was heard.
-func (c *Counted) stale(now int64) bool {
-	return !c.known || now-c.heardAt > int64(c.rule.Reports())+ReportWithin
+// mayAsk says whether the owner may be asked for what is more than the edge's share: one check at a time, and none once it has denied one, until it is heard. What the
+// edge will have by its next report is not asked for; nor, as long as some is not reported, what it may have in a full bucket.
+func (c *Counted) mayAsk(length limit.Pos) bool {
+	scaled := c.scaled(length)
+	if c.away || scaled.NS <= int64(c.rule.Reports()) {
+		return false
+	}
+	full := c.rule.Add(c.rule.Length(c.rule.Capacity), c.excess)
+	return scaled.After(full) || c.pending.tokens <= 0 && c.report.tokens == 0
 }
 
-// Due is the report that is to be sent, if it is time to.
+// stale says whether nothing was heard, or nothing any more.
+func (c *Counted) stale(now int64) bool {
+	return !c.known || c.unsure != 0 && now-c.unsure > ReportWithin
+}
+
+// scaled is a length on the line of own.
+func (c *Counted) scaled(length limit.Pos) limit.Pos {
+	if c.share == 1 || length == (limit.Pos{}) {
+		return length
+	}
+	return limit.At(int64(min(math.Ceil(float64(length.Ceil())/c.share), float64(limit.MaxFill))))
+}
+
+func (c *Counted) spend(now, cost int64) {
+	r, length := c.rule, c.rule.Length(cost)
+	c.all, c.own, c.alone = r.End(c.all, now, length), r.End(c.own, now, c.scaled(length)), r.End(c.alone, now, length)
+	if r.Begin(now)-r.Begin(c.pending.since) > int64(r.Reports()+limit.OldestReport) { // of a window before: what is reported of it counts in this one
+		c.pending.since = now
+	}
+	c.pending.tokens += cost
+}
+
+// Due is the report that is to be sent, if it is time to: of what was admitted, or only to hear where all was denied. One that had no answer is
+// made again as it was.
 func (c *Counted) Due(now int64) (ask Ask) {
-	if c.open || now < c.due || c.pending == 0 {
+	again := c.failed && c.report.tokens > 0
+	if c.open || now < c.due || !again && c.pending.tokens <= 0 && c.pending.asked == 0 {
 		return Ask{}
 	}
-	c.last++
-	c.open = true
-	c.reported, c.pending = c.pending, 0
-	return Ask{Number: c.last, Tokens: c.reported, Report: true}
+	if !again {
+		c.begin(now)
+	}
+	c.pace = min(max(2*c.pace, int64(c.rule.Reports())/firstPace), int64(c.rule.Reports()))
+	c.open, c.due = true, now+c.pace
+	if c.unsure == 0 {
+		c.unsure = now
+	}
+	return c.ask(now)
 }
 
-// Answered implements [Holding]. A report without an answer is made again with the next one, when that is due: what had reached the owner is charged twice then.
+// begin makes what is pending the next report.
+func (c *Counted) begin(now int64) {
+	c.last = max(c.last+1, uint64(now)) // also after what the edge knew of the bucket was forgotten
+	c.report = c.pending
+	c.report.tokens = max(c.report.tokens, 0)
+	c.pending = spending{tokens: c.pending.tokens - c.report.tokens, since: now}
+}
+
+// ask is the report, as of now.
+func (c *Counted) ask(now int64) Ask {
+	return Ask{Number: c.last, Tokens: c.report.tokens, Asked: c.report.asked, Age: max(now-c.report.since, 0), Report: true}
+}
+
+// Answered implements [Holding].
 func (c *Counted) Answered(a Answer, _ int64) bool {
 	if !c.open || a.Number != c.last {
 		return false
 	}
 	c.open = false
-	if a.Outcome.Name == "" {
-		c.pending += c.reported
-		c.reported, c.due = 0, max(c.due, a.Now+int64(c.rule.Reports()))
+	if c.failed = a.Reported == nil; c.failed {
+		c.due = a.Now + int64(c.rule.Reports())
+		if c.report.tokens == 0 {
+			c.pending.asked = min(c.pending.asked+c.report.asked, limit.MaxCount)
+		}
 		return true
 	}
-	c.learn(a.Outcome, a.Sent)
-	c.reported = 0
-	c.Heard(a.Outcome, a.Sent)
-	c.told = a.Now
+	c.hear(a)
+	c.report, c.unsure, c.away = spending{}, 0, false
 	return true
 }
 
-// leastShare is the least share that an edge takes itself to have.
-const leastShare = 1.0 / 256
-
-// learn compares what was reported with what the bucket was charged since the report before, by how far it is from being full.
-func (c *Counted) learn(o limit.Outcome, at int64) {
-	full := int64(o.ResetAfter)
-	if c.fullAt > 0 && at > c.fullAt {
-		own, all := float64(c.reported)*c.rule.PerToken(), float64(full-c.full+at-c.fullAt)
-		share := 1.0
-		if full > 0 && all > own {
-			share = max(own/all, leastShare)
-		}
-		c.share = (c.share + share) / 2
+// hear takes in what the owner says of the bucket.
+func (c *Counted) hear(a Answer) {
+	r, now := c.rule, a.Sent
+	spent := limit.At(a.Reported.Spent)
+	if r.Begin(now) == now { // the line is time, by the owner's clock
+		spent.NS += now - a.Reported.Now
 	}
-	c.full, c.fullAt = full, at
+	first, own := !c.known, r.Length(c.report.tokens)
+	others := r.Sub(c.scaled(own), own).NS                                      // as much as others may not have reported yet, by the share that there was
+	if begin := r.Begin(now); begin > now && begin != r.Begin(c.report.since) { // they spent it in a window that is over
+		others = 0
+	}
+	c.known, c.share = true, min(max(float64(a.Reported.Share)/limit.ShareWhole, leastShare), 1)
+	c.pending.tokens = max(c.pending.tokens, -c.lacks(spent, now))
+	spent = limit.Later(spent, limit.At(r.Begin(now)))
+	left := max(r.Sub(r.Bound(now), spent).NS, 0)
+	c.excess = limit.At(max(c.scaled(r.Length(min(fewest, r.Capacity))).NS-r.Length(r.Capacity).NS, 0))
+	if !first && !a.Reported.Scarce {
+		c.excess = limit.Later(c.excess, c.scaled(limit.At(min(left, int64(r.Reports())))))
+	}
+	c.all, c.own = spent, r.Add(spent, limit.At(min(others, left)))
+	c.charge(now, c.pending.tokens)
+	c.all, c.own = limit.Later(c.all, c.alone), limit.Later(c.own, c.alone)
 }
 
-// Heard takes in what the owner said of the bucket to what it was asked at a time: a report, or a check that it decided. Of a key with an override nothing is known: the owner decides each
-// check.
-func (c *Counted) Heard(o limit.Outcome, at int64) {
-	if c.known && at < max(c.heardAt, c.told) {
-		return
+// charge puts tokens on both lines; fewer than 0 come back.
+func (c *Counted) charge(now, tokens int64) {
+	r := c.rule
+	switch {
+	case tokens > 0:
+		c.all, c.own = r.End(c.all, now, r.Length(tokens)), r.End(c.own, now, c.scaled(r.Length(tokens)))
+	case tokens < 0:
+		c.all, c.own = r.Sub(c.all, r.Length(-tokens)), r.Sub(c.own, c.scaled(r.Length(-tokens)))
 	}
-	c.heard, c.heardAt, c.known = o, at, o.Override == ""
-	c.left = max(int64(math.Ceil(float64(o.Remaining)*c.share))-c.pending-c.reported, 0)
 }
 
-// Undo takes back what was admitted, as long as it was not reported.
-func (c *Counted) Undo(piece Piece, _ int64) bool {
-	if piece.Cost > c.pending {
+// lacks is how many tokens a bucket that is spent up to there lacks of being full.
+func (c *Counted) lacks(spent limit.Pos, now int64) int64 {
+	return max(int64(math.Ceil(float64(spent.Ceil()-c.rule.Begin(now))/c.rule.PerToken())), 0)
+}
+
+// Heard implements [Holding]: a check that cost much was decided.
+func (c *Counted) Heard(o limit.Outcome, _ int64) {
+	if o.Allowed {
+		c.away = false
+	}
+}
+
+// Undo takes back what was admitted: what is reported next is as much less. It takes no more than the bucket lacks of being full.
+func (c *Counted) Undo(piece Piece, now int64) bool {
+	back := min(piece.Cost, c.lacks(c.all, now))
+	if back <= 0 {
 		return false
 	}
-	c.pending -= piece.Cost
-	c.left += piece.Cost
+	c.pending.tokens -= back
+	c.alone = c.rule.Sub(c.alone, c.rule.Length(back))
+	c.charge(now, -back)
 	return true
 }
 
 // Surplus implements [Holding]: there is nothing to give back.
 func (c *Counted) Surplus(int64) []limit.Receipt { return nil }
 
-// Flush is all that was not reported, to be reported at once.
-func (c *Counted) Flush() (tokens int64) {
-	tokens = c.pending
-	c.pending = 0
-	return tokens
+// Flush are the reports of all that was not reported, to be sent at once.
+func (c *Counted) Flush(now int64) (asks []Ask) {
+	if c.report.tokens > 0 {
+		asks = append(asks, c.ask(now))
+	}
+	if c.pending.tokens > 0 {
+		c.begin(now)
+		asks = append(asks, c.ask(now))
+	}
+	c.report = spending{}
+	return asks
 }
 
-// Succeed takes over what was admitted of the same bucket under another rule and not reported: as much of the line, as that is what owners keep over a change.
-func (c *Counted) Succeed(before *Counted) {
-	c.pending += int64(math.Ceil(float64(before.Flush()) * before.rule.PerToken() / c.rule.PerToken()))
+// Under has the bucket go on under another rule with the same register, once the limit was changed. What is spent stays spent: line is as long as before.
+func (c *Counted) Under(rule *limit.Rule) {
+	for _, at := range []*limit.Pos{&c.all, &c.own, &c.alone} {
+		*at = rule.Carry(c.rule, *at)
+	}
+	if was, is := c.rule.PerToken(), rule.PerToken(); was != is {
+		for _, tokens := range []*int64{&c.pending.tokens, &c.report.tokens} {
+			*tokens = int64(math.Ceil(float64(*tokens) * was / is))
+		}
+	}
+	c.rule = rule
 }
 
 // Idle implements [Holding].
 func (c *Counted) Idle(now int64) bool {
-	return !c.open && c.pending == 0 && now-c.used > 5*memory
+	return !c.open && c.pending.tokens <= 0 && c.report.tokens == 0 && now-c.used > 5*memory
 }
 
-// Left is how many tokens may be admitted before the owner is heard again.
+// Left is how many tokens may be admitted at now.
 func (c *Counted) Left(now int64) int64 {
 	if c.stale(now) {
 		return 0
 	}
-	return c.left
+	r := c.rule
+	part := float64(r.TokensUpTo(r.Add(r.Bound(now), c.excess), c.own, now)) * c.share
+	return min(r.Tokens(c.all, now), int64(part))
 }
 
-// Outcome implements [Holding]. A denial ends when the owner is heard again, or some is back.
+// Outcome implements [Holding]. A denial ends when the bucket has as much, and the edge may take it, or hears again.
 func (c *Counted) Outcome(now, cost int64, allowed bool) limit.Outcome {
-	o := c.heard
-	passed := now - c.heardAt
-	o.Name, o.Allowed, o.Never, o.RetryAfter = c.rule.Name, allowed, cost > c.rule.Capacity, 0
-	o.Remaining = min(c.left, o.Remaining)
-	if o.ResetAfter -= ns(passed); o.ResetAfter < 0 {
-		o.ResetAfter = 0
-	}
+	r, length := c.rule, c.rule.Length(cost)
+	o := r.Outcome(c.all, now, cost, r.End(c.all, now, length), allowed)
+	o.Remaining = min(o.Remaining, c.Left(now))
 	if !allowed && !o.Never {
-		missing := c.rule.Length(cost - c.left).Ceil()
-		o.RetryAfter = max(c.rule.Reports()-ns(passed), ns(missing-passed), ns(int64(1e6)))
+		part := r.Wait(r.Sub(r.End(c.own, now, c.scaled(length)), c.excess), now)
+		o.RetryAfter = max(o.RetryAfter, min(part, ns(max(c.due-now, 0))), ns(1e6))
 	}
 	return o
 }

@@ -31,13 +31,14 @@ type extra struct {
 	ledger      *ledger      // of a limit that counts entries
 	holds       *lineHolds   // that were taken of the line
 	leases      *passedDown  // that may not be over
+	reporters   *reporters   // edges that report what they have spent
 	older       older
 	rivalAt     int64 // when a replica spoke last of line that a rival has reserved, as far as it matters; 0 for never
 }
 
 // spare gives back the memory of extra, if there is nothing in it.
 func (b *bucket) spare() {
-	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil && x.leases == nil && x.older.n == 0 && x.rivalAt == 0 {
+	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil && x.leases == nil && x.reporters == nil && x.older.n == 0 && x.rivalAt == 0 {
 		b.extra = nil
 	}
 }
@@ -111,6 +112,22 @@ func (b *bucket) withLeases(now int64) *passedDown {
 	}
 	x.leases.forget(now)
 	return x.leases
+}
+
+// reporters are those of the bucket, or nil.
+func (b *bucket) reporters() *reporters {
+	if b.extra == nil {
+		return nil
+	}
+	return b.extra.reporters
+}
+
+func (b *bucket) withReporters() *reporters {
+	x := b.extras()
+	if x.reporters == nil {
+		x.reporters = new(reporters)
+	}
+	return x.reporters
 }
 
 // leased is how many tokens edges may hold at now.
@@ -258,7 +275,7 @@ func (b *bucket) busyUntil(now int64, cfg *Config) int64 {
 	if begin > now {
 		until = min(until, begin)
 	}
-	return max(until, b.leases().until())
+	return max(until, b.leases().until(), b.reporters().until(ends))
 }
 
 // closedFor is how long the bucket of penalties closes its limit's from t on, 0 for not. What is on its way to the replicas counts.

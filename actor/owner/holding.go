@@ -36,7 +36,7 @@ func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
 	case l != nil:
 		return l.place(now)
 	}
-	return b.tokensUpTo(b.rule.Bound(c.At), c.At, cfg)
+	return b.tokensUpTo(b.rule.Bound(c.At), c.At, c.At, cfg)
 }
 
 // newHold is a hold of so many tokens of so many limits.

@@ -28,6 +28,8 @@ type Check struct {
 	EdgeHas int64
 	// Charges says that the cost was spent already: it is charged as far as the debt of the one rule allows, whatever is left. Otherwise the check is a plain one.
 	Charges bool
+	// Report says more about what is charged; nil for nothing.
+	Report *limit.Report
 	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
 	Outcomes []limit.Outcome
 

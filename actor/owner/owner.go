@@ -197,7 +197,7 @@ func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied
 		case c.Lease > 0:
 			t.length, t.result = t.bucket.testLease(c, o.cfg)
 		case c.Charges:
-			t.length, t.result = t.bucket.testCharge(c, o.cfg)
+			t.at, t.length, t.result = t.bucket.testCharge(c, o.cfg)
 		case l == nil:
 			t.result = t.bucket.test(c.At, at, c.Cost, t.length, o.cfg)
 		case rule.OfPenalties():
@@ -258,15 +258,23 @@ func (b *bucket) testUpTo(bound limit.Pos, t, at, cost int64, length limit.Pos, 
 	return result{verdict: wait, end: end, need: top, from: from}
 }
 
-// testCharge is test for what an edge has spent already: as much of it as the limit's debt allows is charged, be it nothing.
-func (b *bucket) testCharge(c *Check, cfg *Config) (length limit.Pos, _ result) {
+// testCharge is test for what an edge has spent already: as much of it as the limit's debt allows is charged, be it nothing, as of when the edge began to spend it. What
+// was charged before is not charged again, and c is one of no cost from then on.
+func (b *bucket) testCharge(c *Check, cfg *Config) (at int64, length limit.Pos, _ result) {
 	bound := b.rule.BoundOfDebt(c.At)
-	tokens := min(c.Cost, b.tokensUpTo(bound, c.At, cfg))
+	if c.Report != nil && b.reporters().last(c.Report.Edge) == c.Report.Number {
+		c.Cost = 0
+	}
+	if c.Cost == 0 {
+		return c.At, length, b.testUpTo(bound, c.At, c.At, 0, length, cfg)
+	}
+	at = spentFrom(c, b.rule)
+	tokens := min(c.Cost, b.tokensUpTo(bound, c.At, at, cfg))
 	if tokens <= 0 {
-		return limit.Pos{}, result{verdict: admit, end: b.tat}
+		return c.At, length, result{verdict: admit, end: b.tat}
 	}
 	length = b.rule.Length(tokens)
-	return length, b.testUpTo(bound, c.At, c.At, tokens, length, cfg)
+	return at, length, b.testUpTo(bound, c.At, at, tokens, length, cfg)
 }
 
 // peek is test for a check of no cost. It takes no line: it asks the replicas whether the line is free from t on, and what
@@ -314,6 +322,9 @@ func (o *Owner) deny(c *Check, now int64, trials []trial, out *Out) {
 		o.penalize(c, trials, i, now, out)
 	}
 	tellClosed(c, trials, now, &d)
+	if c.Charges && c.Report != nil {
+		d.Reported = trials[0].bucket.reported(c, trials[0].end)
+	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
 
@@ -360,7 +371,7 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 			continue
 		}
 		if c.Cost > 0 {
-			d.Wait = time.Duration(t.at - c.At)
+			d.Wait = time.Duration(max(t.at-c.At, 0))
 			span := b.spend(c.At, t.at, t.length)
 			switch {
 			case c.Hold > 0:
@@ -381,6 +392,9 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		b.remember(c.At, c.Cost, true)
 		if c.Cost > 0 {
 			o.reserveAhead(b, max(c.At, now), t.at, out)
+		}
+		if c.Report != nil {
+			d.Reported = b.reported(c, spent)
 		}
 	}
 	pardon(c, trials)

@@ -59,7 +59,7 @@ func (o *Owner) Dormant(now int64) int64 {
 	if b == nil || !b.onlyHoldsLine() {
 		return math.MaxInt64
 	}
-	at := max(b.load.at+o.cfg.Delta, b.lineHolds().busyUntil())
+	at := max(b.load.at+o.cfg.Delta, b.lineHolds().busyUntil(), b.reporters().until(0))
 	if x := b.extra; x != nil && x.rivalAt > 0 {
 		at = max(at, x.rivalAt+rivalFor)
 	}
@@ -96,7 +96,7 @@ func (b *bucket) onlyHoldsLine() bool {
 // the time that [Owner.Dormant] tells, it is lost that a key is busy, or that a rival is there.
 func (o *Owner) Rest(now int64) (r Rest, ok bool) {
 	b := o.onlyBusy(now)
-	if b == nil || !b.onlyHoldsLine() || b.lineHolds().busyUntil() > now {
+	if b == nil || !b.onlyHoldsLine() || max(b.lineHolds().busyUntil(), b.reporters().until(0)) > now {
 		return Rest{}, false
 	}
 	return Rest{

@@ -162,7 +162,7 @@ func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, li
 		case stay:
 			return 0, spent{}, false
 		case deny:
-			amount = min(amount-1, b.tokensUpTo(bound, at, o.cfg))
+			amount = min(amount-1, b.tokensUpTo(bound, at, at, o.cfg))
 		}
 	}
 	return 0, spent{}, true

@@ -23,6 +23,8 @@ const (
 	passedBytes  = int64(unsafe.Sizeof(passed{})) + limit.MaxEdge
 
 	passedDownBytes = int64(unsafe.Sizeof(passedDown{}))
+	reportersBytes  = int64(unsafe.Sizeof(reporters{}))
+	reporterBytes   = int64(unsafe.Sizeof(reporter{}))
 	roomBytes       = int64(unsafe.Sizeof(room{}))
 
 	// With what a map takes for itself, and for each of its entries.
@@ -68,6 +70,9 @@ func (b *bucket) bytes() int64 {
 	n += x.holds.bytes()
 	if p := x.leases; p != nil {
 		n += passedDownBytes + int64(cap(p.all))*passedBytes
+	}
+	if rs := x.reporters; rs != nil {
+		n += reportersBytes + int64(cap(rs.all))*reporterBytes
 	}
 	if r := x.returns; r != nil {
 		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free)+r.reuses)*pieceBytes

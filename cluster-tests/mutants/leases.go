@@ -141,8 +141,8 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "an owner that has leased line stays awake until the lease is over: otherwise what edges give back of a long window is lost",
 			Edits: []Edit{{
 				File: "actor/owner/bucket.go",
-				Old:  "return max(until, b.leases().until())",
-				New:  "return until",
+				Old:  "return max(until, b.leases().until(), b.reporters().until(ends))",
+				New:  "return max(until, b.reporters().until(ends))",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestLeasesKeepTheirOwnerAwake$", Says: `idle`}},
 		},
@@ -185,10 +185,10 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "of what is left each edge takes its share: all of it at each of eight edges is eight times as much, again and again",
 			Edits: []Edit{{
 				File: "actor/lease/counted.go",
-				Old:  "c.share = (c.share + share) / 2",
-				New:  "_ = share",
+				Old:  "if c.share == 1 || length",
+				New:  "if c.share <= 1 || length",
 			}},
-			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestEventualUnderABurst$", Says: `admitted in a second`}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedTakesItsShare$", Says: `were admitted`}},
 		},
 		{
 			Name: "a look asks for a lease",
@@ -285,10 +285,53 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "what an edge reports was admitted already: where the bucket has not as much, it is debt",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
-				Old:  "bound := b.rule.BoundOfDebt(c.At)\n\ttokens",
-				New:  "bound := b.rule.Bound(c.At)\n\ttokens",
+				Old:  "bound := b.rule.BoundOfDebt(c.At)\n\tif c.Report",
+				New:  "bound := b.rule.Bound(c.At)\n\tif c.Report",
 			}},
-			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestEventualUnderABurst$", Says: `of a limit of`}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReportsAreChargedOnce$", Says: `line are spent`}},
+		},
+		{
+			Name: "a report is charged as often as it comes",
+			Why:  "a report whose answer is late is made again, by the same number; charged each time, a slow answer empties the bucket",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "== c.Report.Number {\n\t\tc.Cost = 0",
+				New:  "== c.Report.Number {\n\t\t_ = c.Cost",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestReportsAreChargedOnce$", Says: `line are spent`},
+				{Package: "./actor/edge", Run: "^TestReportsThatAreLate$", Says: `are left`},
+			},
+		},
+		{
+			Name: "a report as old as it says",
+			Why:  "what is reported is paid for by line that has passed, of the time that a report can be late; of any time, who says that it is old pays for nothing",
+			Edits: []Edit{{
+				File: "actor/owner/charge.go",
+				Old:  "min(max(c.Report.Age, 0), rule.Reports()+limit.OldestReport)",
+				New:  "max(c.Report.Age, 0)",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReportsAreChargedAsOfThen$", Says: `an hour old`}},
+		},
+		{
+			Name: "a report without an answer is dropped",
+			Why:  "an edge makes a report again until it is answered: dropped, what it has admitted is never charged",
+			Edits: []Edit{{
+				File: "actor/lease/counted.go",
+				Old:  "again := c.failed && c.report.tokens > 0",
+				New:  "again := false",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedReportsAgain$", Says: `made again as`}},
+		},
+		{
+			Name: "what comes back to a full bucket",
+			Why:  "what comes back after its report is not reported again; more of it than the bucket lacks would be admitted twice",
+			Edits: []Edit{{
+				File: "actor/lease/counted.go",
+				Old:  "back := min(piece.Cost, c.lacks(c.all, now))",
+				New:  "back := piece.Cost",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedCredit$", Says: `full again`}},
 		},
 		{
 			Name: "a lease outlives its limit",

@@ -10,13 +10,15 @@ import (
 // mayBeLate is how late a report may be, and how old what an edge goes by, besides sync and the way: in nanoseconds, both together.
 const mayBeLate = tidyEvery + lease.ReportWithin
 
-// bound is how many tokens beyond the limit may be admitted in any window. Of an eventual limit, that is what arrives in twice sync, a round trip and mayBeLate, or a bucket at each edge; and
-// besides it, what edges could not report, and what owners forgot.
+// bound is how many tokens beyond the limit may be admitted in any window. Of an eventual limit, that is what arrives in sync, a round trip and mayBeLate, or what the limit admits in that time at
+// each edge but one; and besides it, what edges could not report, and what owners forgot.
 func (w *world) bound() float64 {
 	if w.policy.consistency != limit.Eventual {
 		return 0
 	}
-	return float64(min(w.arrived.most(2*int64(w.rule.Reports())+mayBeLate+2*w.slowest), int64(len(w.sites))*w.rule.Capacity) + w.lost() + w.home.forgot)
+	within := int64(w.rule.Reports()) + mayBeLate + 2*w.slowest
+	each := float64(w.rule.Capacity) + float64(within)/w.rule.PerToken()
+	return min(float64(w.arrived.most(within)), float64(len(w.sites)-1)*each) + float64(w.lost()+w.home.forgot)
 }
 
 // beyond is by how many tokens more was admitted than is promised, where over is how many more than the limit.

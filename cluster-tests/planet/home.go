@@ -52,10 +52,10 @@ type call struct {
 	cost     int64
 	least    int64 // of a lease
 	lease    *limit.LeaseAsk
-	report   bool  // it was admitted already
-	part     int64 // of a batch that was denied, how much is asked for then; 0: all of it
-	admitted int64 // of a batch
-	wrongly  bool  // what is denied of it, a central bucket would have admitted
+	report   *limit.Report // it was admitted already; nil for others
+	part     int64         // of a batch that was denied, how much is asked for then; 0: all of it
+	admitted int64         // of a batch
+	wrongly  bool          // what is denied of it, a central bucket would have admitted
 	answer   func(*owner.Reply)
 }
 
@@ -92,7 +92,7 @@ func (h *home) clock() int64 { return h.now + h.off }
 func (h *home) check(c *call) {
 	c.came = h.now
 	at := h.clock()
-	r := owner.Check{Tag: c, At: at, Deadline: at + patience, Rules: []*limit.Rule{h.rule}, Cost: c.asked(), Charges: c.report}
+	r := owner.Check{Tag: c, At: at, Deadline: at + patience, Rules: []*limit.Rule{h.rule}, Cost: c.asked(), Charges: c.report != nil, Report: c.report}
 	if l := c.lease; l != nil {
 		if off := l.Now - at; max(off, -off) > mostOff {
 			c.answer(&owner.Reply{Err: limit.ErrUnavailable})
@@ -153,7 +153,7 @@ func (h *home) after() {
 		c := r.Tag.(*call) //nolint:forcetypeassert // nothing else is put there
 		switch {
 		case r.Err != nil || c.lease != nil:
-		case c.report:
+		case c.report != nil:
 			h.forget(c, &r.Decision.Limits[0])
 		case h.decided(c, &r.Decision):
 			again = append(again, c)

@@ -104,8 +104,10 @@ func (w *world) asks(s *site, ask lease.Ask) {
 		}
 	}
 	nothing := func() { answered(&owner.Reply{}) }
-	k := &call{cost: ask.Tokens, report: ask.Report, least: ask.Least}
-	if !ask.Report {
+	k := &call{cost: ask.Tokens, least: ask.Least}
+	if ask.Report {
+		k.report = &limit.Report{Edge: s.tag(), Number: ask.Number, Age: time.Duration(ask.Age), Asked: ask.Asked}
+	} else {
 		k.lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Held: ask.Held, Edge: cities[s.city].name}
 	}
 	k.answer = func(r *owner.Reply) {
@@ -119,8 +121,8 @@ func (w *world) answered(s *site, ask lease.Ask, sent int64, r *owner.Reply) {
 	if s.share == nil {
 		return
 	}
-	a := lease.Answer{Number: ask.Number, Sent: sent, Now: w.clock(s), Lease: r.Lease, Outcome: said(r), Random: w.random.Float64()}
-	if ask.Report && a.Outcome.Name == "" {
+	a := lease.Answer{Number: ask.Number, Sent: sent, Now: w.clock(s), Lease: r.Lease, Reported: r.Decision.Reported, Outcome: said(r), Random: w.random.Float64()}
+	if ask.Report && a.Reported == nil {
 		s.failed = max(s.failed, ask.Tokens)
 	}
 	if !s.share.Answered(a, mostOff) {

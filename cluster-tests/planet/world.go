@@ -53,6 +53,9 @@ type site struct {
 	single  func()        // a check comes, and then traffic
 }
 
+// tag tells the edge, in this life, from all others.
+func (s *site) tag() uint64 { return uint64(s.life*edges + s.id + 1) }
+
 // A check is one, or a batch of them, that is decided as one of that cost.
 type check struct {
 	at, cost int64
@@ -239,7 +242,9 @@ func (w *world) kill(s *site) {
 // loses notes what dies with an edge.
 func (s *site) loses() {
 	if of, ok := s.share.(*lease.Counted); ok {
-		s.lost += of.Flush()
+		for _, ask := range of.Flush(0) {
+			s.lost += ask.Tokens
+		}
 	}
 	s.own.level = 0 // the next one begins with a full bucket
 }
