@@ -115,6 +115,13 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestChargeWhenTheClientLeaves$", Says: `10 remain, want 9`}},
 	}, {
+		Name: "what is taken of one cluster is given back to another",
+		Why:  "what a request took of the limits of a region comes back there, when the planet denies: given to another cluster, it is lost, and the region is stricter than its limits",
+		Edits: []Edit{
+			{File: "gateway/charge.go", Old: "guards[t.of.at].Return(", New: "guards[0*t.of.at].Return("},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestClustersStack$", Says: `nothing is given back to the region`}},
+	}, {
 		Name: "a place is kept for who has left",
 		Why:  "a request that is held gives its place up when its client leaves; kept, clients that ask and leave shut out all others",
 		Edits: []Edit{

@@ -343,5 +343,15 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			}},
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLimitChanges$", Says: `under the new limit`}},
 		},
+		{
+			Name: "a key that is not hot is leased",
+			Why:  "a limit that is leased when its key is hot is exact for all others: edges that hold tokens of a key that few ask would deny, one for the other",
+			Edits: []Edit{{
+				File: "actor/heat.go",
+				Old:  "now >= h.leased[a.key]",
+				New:  "now < 0",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestLeaseWhenHot$", Says: `a key that was never checked is leased`}},
+		},
 	}
 }
