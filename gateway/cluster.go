@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -39,7 +40,10 @@ func (cfg *Config) clusters() (all []*cluster, err error) {
 			err = errors.New("gateway: Config needs a Checker and Limits, of each of its Clusters too")
 			return
 		}
-		all = append(all, &cluster{c, name, len(all), metering.ClusterOf(c.Checker)})
+		all = append(all, &cluster{Cluster: c, name: name, at: len(all)})
+	}
+	if n := len(cfg.Clusters); n > config.MaxClusters {
+		return nil, fmt.Errorf("gateway: Config has %d Clusters: at most %d", n, config.MaxClusters)
 	}
 	if cfg.Checker != nil || cfg.Limits != nil || len(cfg.Clusters) == 0 {
 		add("", Cluster{cfg.Checker, cfg.Limits})

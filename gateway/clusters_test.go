@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -166,4 +167,44 @@ func TestClustersOfADocument(t *testing.T) {
 			t.Errorf("%v, want an error that says %s", err, c.want)
 		}
 	}
+}
+
+// A mute cluster answers nothing.
+type mute struct{ *region }
+
+// Check implements [limit.Checker].
+func (mute) Check(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+	at, _ := ctx.Deadline()
+	<-time.After(time.Until(at))
+	return limit.Decision{}, limit.ErrUnavailable
+}
+
+// TestEachClusterHasItsTime waits for a cluster no longer than its decide_within, whatever is asked in between.
+func TestEachClusterHasItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "routes: []\n")
+		slow, quick := newRegion(r, "slow:7700", "day: {capacity: 100, refill: 1/h}"), newRegion(r, "quick:7700", "day: {capacity: 100, refill: 1/h}")
+		checks := strings.Repeat("{key: [k], limits: [day], cluster: slow}, {key: [k], limits: [day], cluster: quick}, ", 4)
+		cluster := slow.cluster()
+		cluster.Checker = mute{slow}
+		var err error
+		r.gateway, err = gateway.New(gateway.Config{
+			Document: r.parse("cluster: {decide_within: 100ms}\nclusters: {slow: {}, quick: {}}\nroutes: [{name: all, path: /, checks: [" + checks + "]}]\n"),
+			Clusters: map[string]gateway.Cluster{"slow": cluster, "quick": quick.cluster()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.gateway.Close()
+		since := time.Now()
+		if got := r.get("/"); got != http.StatusNoContent {
+			t.Errorf("status %d", got)
+		}
+		if took := time.Since(since); took > 110*time.Millisecond {
+			t.Errorf("a request waits for %v", took)
+		}
+		if left := quick.left(t, "k", "day"); left != 96 {
+			t.Errorf("%d are left at the quick cluster, want 96", left)
+		}
+	})
 }

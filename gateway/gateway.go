@@ -136,6 +136,9 @@ func New(cfg Config) (*Gateway, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
+	for _, c := range g.clusters {
+		c.holds = g.meter.Cluster(c.Checker)
+	}
 	if err := g.Load(cfg.Document); err != nil {
 		return nil, err
 	}

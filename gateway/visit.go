@@ -8,6 +8,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
@@ -39,9 +40,8 @@ type visit struct {
 	call       bool   // of gRPC, which is refused by a gRPC status
 	unreadable string // why the target cannot be read; empty if it can
 	facts      identity.Facts
-	feedback   feedback  // that the handler will have
-	deadline   time.Time // of the checks that ask a cluster one after another; set by the first one
-	of         *cluster  // which deadline is of
+	feedback   feedback                              // that the handler will have
+	asking     [config.MaxClusters + 1]time.Duration // how long checks have waited for each cluster
 
 	// The result.
 	route   *routeRules // nil for none
@@ -95,7 +95,7 @@ func (v *visit) run(ctx context.Context) context.Context {
 	return ctx
 }
 
-// decide finds the outcome. Only the checks wait for anything: for decisions, together for cluster.decide_within at most, and then for
+// decide finds the outcome. Only the checks wait for anything: for decisions, those of each cluster together for its decide_within at most, and then for
 // tokens, as long as the checks say.
 func (v *visit) decide(ctx context.Context) {
 	v.facts = v.rules.finder.Facts(&v.request)
@@ -317,11 +317,10 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 		request.Receipt = !last || request.Wait > 0 || v.returnable()
 	}
 	v.key, v.cost = w.key, request.Cost
-	guard := v.rules.guards[w.limits.cluster.at]
-	if v.of != w.limits.cluster {
-		v.of, v.deadline = w.limits.cluster, guard.Deadline()
-	}
-	verdict := guard.CheckBy(ctx, request, c.policy, v.deadline)
+	at, since := w.limits.cluster.at, time.Now()
+	guard := v.rules.guards[at]
+	verdict := guard.CheckBy(ctx, request, c.policy, since.Add(guard.Within()-v.asking[at]))
+	v.asking[at] += time.Since(since)
 	v.apply(ctx, &verdict, c, &request, w.limits)
 }
 

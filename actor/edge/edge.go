@@ -57,6 +57,7 @@ type Edge struct {
 	shards  [shards]shard
 	counts  *counts
 	tidying atomic.Bool // the goroutine that tidies runs
+	closed  atomic.Bool // it decides nothing any more
 	giving  atomic.Bool // what is not needed is being given back
 	reports reportQueue
 }
@@ -115,7 +116,7 @@ func (e *Edge) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecis
 // there, which the cluster says.
 func (e *Edge) split(r *limit.Request, room *[limit.MaxLimits]choice) []choice {
 	at := e.limits()
-	if at.rules == nil || r.ID != "" || r.Wait != 0 || r.Hold != 0 || r.Extend != 0 || r.Lease != nil || r.Charge || len(r.Limits) > len(room) {
+	if at.rules == nil || e.closed.Load() || r.ID != "" || r.Wait != 0 || r.Hold != 0 || r.Extend != 0 || r.Lease != nil || r.Charge || len(r.Limits) > len(room) {
 		return nil
 	}
 	some := false

@@ -89,9 +89,10 @@ func (e *Edge) First(key string) string {
 	return ""
 }
 
-// Close gives back all that is held, and reports what is not reported, for half a second at most. It is to be called before what cfg.Go runs is stopped. Checks after it go to the cluster as far as no new
-// leases come.
+// Close gives back all that is held, and reports what is not reported, for half a second at most. It is to be called before what cfg.Go runs is stopped. The cluster decides all
+// checks after it.
 func (e *Edge) Close() {
+	e.closed.Store(true)
 	now, _ := e.clock.read()
 	tails := map[string][]limit.Receipt{}
 	var reports []limit.Request

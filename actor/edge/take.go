@@ -349,6 +349,9 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 		sh.dropLocked(s)
 	}
 	kind := kindOf(rule)
+	if e.closed.Load() {
+		return nil
+	}
 	if sh.count[kind] >= maxShares && !sh.makeRoomLocked(kind, now) {
 		return nil
 	}

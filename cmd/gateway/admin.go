@@ -140,7 +140,7 @@ func (a *admin) serveAPI(w http.ResponseWriter, r *http.Request) {
 			Detail: fmt.Sprintf("this gateway has no cluster%s: its clusters are at %s", cmp.Or(called(name), " without a name"), a.paths()),
 		})
 	case r.URL.Path == limitsPath && c.limits() == nil:
-		web.WriteProblem(w, fmt.Errorf("%w: no node has sent the limits of the cluster yet: asked %v", limit.ErrUnavailable, a.now.Load().reaches[c.at].servers))
+		web.WriteProblem(w, fmt.Errorf("%w: no node has sent the limits of the cluster yet: asked %v", limit.ErrUnavailable, a.now.Load().reach(c.name).servers))
 	default:
 		c.ServeHTTP(w, r)
 	}
@@ -168,8 +168,9 @@ type clusterName struct{}
 // named takes the cluster out of the path of a request. What is left is judged, and answered, as of the cluster without a name.
 func named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, clustersPath), "/")
-		if !ok || !strings.HasPrefix(r.URL.Path, clustersPath) || !strings.HasPrefix(rest, "v1/") || strings.HasPrefix(rest, "v1/denials/") {
+		path := r.URL.EscapedPath() // a name has nothing to escape
+		name, rest, ok := strings.Cut(strings.TrimPrefix(path, clustersPath), "/")
+		if !ok || !strings.HasPrefix(path, clustersPath) || !strings.HasPrefix(rest, "v1/") || strings.HasPrefix(rest, "v1/denials/") {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -202,5 +203,5 @@ func noDenial(err error) *web.Problem {
 
 func index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "jeton gateway\n\n"+access.List(access.GatewayHTTP))
+	_, _ = io.WriteString(w, "jeton gateway\n\n"+access.List(access.GatewayHTTP)+"\n/v1/… of a cluster that has a name is at "+clustersPath+"NAME/v1/…\n")
 }

@@ -13,7 +13,6 @@ import (
 // A cluster is one that checks ask, as this gateway reaches it.
 type cluster struct {
 	name   string // empty for the one that checks ask which name none
-	at     int    // where its reach is among those of a setup
 	client *client.Client
 
 	fetched atomic.Pointer[fetchedLimits] // of a node that is alone; nil for none

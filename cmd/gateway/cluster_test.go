@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/cmd/node"
 )
@@ -133,5 +135,39 @@ func TestWhatIsMissingOfClusters(t *testing.T) {
 		if _, err := Try(Config{Path: path}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want an error that says %s", err, c.want)
 		}
+	}
+}
+
+// TestReloadKeepsTheClusters refuses a document that leaves out the servers of a cluster, or adds some: what a gateway shows to one cluster is never shown to another one.
+func TestReloadKeepsTheClusters(t *testing.T) {
+	both := strings.Replace(twoClusters(anUpstream(t).URL, aNode, "127.0.0.1:1"), "cluster: {decide", `cluster: {servers: ["127.0.0.1:1"], decide`, 1)
+	r := open(t, Config{}, both)
+	without := strings.Replace(both, `servers: ["127.0.0.1:1"], decide`, "decide", 1)
+	write(t, r.path, without)
+	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), "cluster.servers: it cannot change while the gateway runs (from [127.0.0.1:1] to none): restart the gateway") {
+		t.Errorf("a document without the servers of a cluster: %v", err)
+	}
+	if got := len(r.now.Load().reaches); got != 3 {
+		t.Errorf("%d clusters are in force, of 3", got)
+	}
+	r = open(t, Config{}, without)
+	write(t, r.path, both)
+	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), "cluster.servers: it cannot change") {
+		t.Errorf("a document with servers of one more cluster: %v", err)
+	}
+}
+
+// TestProblemsOfOneCluster tells of a wrong limit of one cluster while another one does not answer.
+func TestProblemsOfOneCluster(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gateway.yaml")
+	write(t, path, strings.Replace(twoClusters("http://127.0.0.1:1", aNode, "127.0.0.1:1"), "[four]", "[for]", 1))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	found, err := AskProblems(ctx, Config{Path: path})
+	if len(found) != 1 || !strings.Contains(found[0].Text, `unknown limit "for": the cluster region does not have it`) {
+		t.Errorf("%v", found)
+	}
+	if err == nil || !strings.Contains(err.Error(), "clusters.global: ") {
+		t.Errorf("%v", err)
 	}
 }

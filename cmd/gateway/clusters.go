@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	core "github.com/jeton-dev/jeton/gateway"
@@ -13,10 +14,10 @@ import (
 
 // openClusters opens a client of each cluster, which are closed last opened first.
 func (e *Gateway) openClusters(s *setup) error {
-	for i, r := range s.reaches {
+	for _, r := range s.reaches {
 		by := s.doc.ClusterOf(r.name)
-		c := &cluster{name: r.name, at: i}
-		inForce := func() *reach { return &e.now.Load().reaches[i] }
+		c := &cluster{name: r.name}
+		inForce := func() *reach { return e.now.Load().reach(r.name) }
 		var err error
 		c.client, err = client.New(client.Config{
 			Servers: r.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: by.Budget(), MaxChecks: maxChecks,
@@ -65,16 +66,18 @@ func (e *Gateway) warnWithoutLimits(ctx context.Context, now time.Time) {
 		c.warned = true
 		ctx, cancel := context.WithTimeout(ctx, sightWithin)
 		c.log(e.cfg.Logger).Warn("no node has sent the limits of the cluster yet",
-			slog.Any("servers", e.now.Load().reaches[c.at].servers), slog.String("error", c.ask(ctx).said))
+			slog.Any("servers", e.now.Load().reach(c.name).servers), slog.String("error", c.ask(ctx).said))
 		cancel()
 	}
 }
 
 // watchLimits keeps the limits that the gateway knows up to date. Only Run calls it.
 func (e *Gateway) watchLimits(ctx context.Context) {
+	var fetching sync.WaitGroup
 	for _, c := range e.clusters {
-		c.fetchLimits(ctx)
+		fetching.Go(func() { c.fetchLimits(ctx) })
 	}
+	fetching.Wait()
 	e.gateway.NoteLimits()
 	for _, c := range e.clusters {
 		e.logProblems(c)

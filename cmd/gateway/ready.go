@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/identity"
@@ -23,10 +25,9 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	notReady := a.Ready()
-	for _, c := range a.clusters {
-		if notReady == nil || c.limits() == nil {
-			sight := c.sights.look(r.Context(), c.ask)
-			say("cluster"+called(c.name), sight.verdict != ring.DecidesAll, sight.said)
+	for i, sight := range a.look(r.Context(), notReady == nil) {
+		if sight.said != "" {
+			say("cluster"+called(a.clusters[i].name), sight.verdict != ring.DecidesAll, sight.said)
 		}
 	}
 	a.sayUpstreams(say)
@@ -66,6 +67,19 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	for _, line := range append([]string{first}, lines...) {
 		fmt.Fprintln(w, line)
 	}
+}
+
+// look asks the clusters for their states, all at once: of all, or of those that have not sent their limits.
+func (a *admin) look(ctx context.Context, all bool) []sight {
+	seen := make([]sight, len(a.clusters))
+	var looking sync.WaitGroup
+	for i, c := range a.clusters {
+		if all || c.limits() == nil {
+			looking.Go(func() { seen[i] = c.sights.look(ctx, c.ask) })
+		}
+	}
+	looking.Wait()
+	return seen
 }
 
 // sayUpstreams says what is wrong with upstreams.

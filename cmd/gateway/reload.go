@@ -190,11 +190,15 @@ func (e *Gateway) Ready() error {
 		return err
 	}
 	var asked []string
+	now := e.now.Load()
 	for _, c := range e.clusters {
-		if c.limits() != nil {
+		switch {
+		case !now.doc.Checks(c.name):
+			continue
+		case c.limits() != nil:
 			return nil
 		}
-		asked = append(asked, e.now.Load().reaches[c.at].servers...)
+		asked = append(asked, now.reach(c.name).servers...)
 	}
 	return fmt.Errorf("no node has sent the limits of the cluster yet: asked %v", asked)
 }

@@ -69,6 +69,16 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 	return s, nil
 }
 
+// reach is how the cluster of a name is reached. All setups that are in force one after another have the same names.
+func (s *setup) reach(name string) *reach {
+	for i := range s.reaches {
+		if s.reaches[i].name == name {
+			return &s.reaches[i]
+		}
+	}
+	return &reach{name: name}
+}
+
 // A setting is something of a document that a gateway takes once, when it starts.
 type setting struct{ field, value string }
 
@@ -124,20 +134,28 @@ func presence(given bool) string {
 
 // follows says whether a running gateway can load s after before; the error names the fields that need a restart.
 func (s *setup) follows(before *setup) error {
-	var errs []error
-	was := map[string]string{}
-	for _, a := range before.settings() {
-		was[a.field] = a.value
+	was, is := before.settings(), s.settings()
+	fields := make([]string, 0, len(is))
+	now, then := map[string]string{}, map[string]string{}
+	for _, a := range is {
+		fields, now[a.field] = append(fields, a.field), a.value
 	}
-	for _, now := range s.settings() {
-		if now.value == was[now.field] {
+	for _, a := range was {
+		if _, there := now[a.field]; !there {
+			fields = append(fields, a.field)
+		}
+		then[a.field] = a.value
+	}
+	var errs []error
+	for _, field := range fields {
+		if now[field] == then[field] {
 			continue
 		}
-		from := fmt.Sprintf(" (from %s to %s)", cmp.Or(was[now.field], "none"), cmp.Or(now.value, "none"))
-		if strings.HasSuffix(now.field, caField) {
+		from := fmt.Sprintf(" (from %s to %s)", cmp.Or(then[field], "none"), cmp.Or(now[field], "none"))
+		if strings.HasSuffix(field, caField) {
 			from = ""
 		}
-		errs = append(errs, fmt.Errorf("%s: it cannot change while the gateway runs%s: restart the gateway", now.field, from))
+		errs = append(errs, fmt.Errorf("%s: it cannot change while the gateway runs%s: restart the gateway", field, from))
 	}
 	return errors.Join(errs...)
 }

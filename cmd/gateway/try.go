@@ -2,8 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	core "github.com/jeton-dev/jeton/gateway"
@@ -34,21 +37,28 @@ func Try(cfg Config) (*config.Document, error) {
 	return s.doc, nil
 }
 
-// AskProblems asks the clusters of a document for their limits, and returns the problems of its routes with them. It waits until ctx
-// ends.
+// AskProblems asks the clusters of a document for their limits, and returns the problems of its routes with those that have answered. It waits until ctx
+// ends. The error says which have not.
 func AskProblems(ctx context.Context, cfg Config) (all []Problem, err error) {
 	s, err := cfg.read()
 	if err != nil {
 		return nil, err
 	}
+	found, errs := make([][]Problem, len(s.reaches)), make([]error, len(s.reaches))
+	var asking sync.WaitGroup
 	for i := range s.reaches {
-		known, err := s.reaches[i].storedLimits(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", config.ClusterField(s.reaches[i].name), err)
-		}
-		all = append(all, Problems(s.doc, s.reaches[i].name, known)...)
+		r := &s.reaches[i]
+		asking.Go(func() {
+			known, err := r.storedLimits(ctx)
+			if err != nil {
+				errs[i] = fmt.Errorf("%s: %w", config.ClusterField(r.name), err)
+				return
+			}
+			found[i] = Problems(s.doc, r.name, known)
+		})
 	}
-	return all, nil
+	asking.Wait()
+	return slices.Concat(found...), errors.Join(errs...)
 }
 
 // storedLimits asks the cluster for its limits.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -119,5 +120,24 @@ func TestTheProgramAroundANodeIsAnEdge(t *testing.T) {
 				t.Errorf("%v checks that came over the network are decided by the program around the node", got-before)
 			}
 		})
+	}
+}
+
+// A node that is closed admits nothing more, by no bucket of the program's own either.
+func TestAClosedNodeDecidesNothing(t *testing.T) {
+	t.Parallel()
+	n := around(t, true)
+	for range 5 {
+		if d, err := n.Check(t.Context(), limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("own")}}); err != nil || !d.Allowed {
+			t.Fatal(d, err)
+		}
+	}
+	if err := n.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"own", "leased"} {
+		if d, err := n.Check(t.Context(), limit.Request{Key: "k", Limits: []limit.Ref{limit.Named(name)}}); !errors.Is(err, limit.ErrUnavailable) {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
 	}
 }

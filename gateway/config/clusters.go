@@ -34,6 +34,20 @@ func (d *Document) ClusterOf(name string) Cluster {
 	return c
 }
 
+// Checks says whether a check asks the cluster of that name, or there is none that asks any.
+func (d *Document) Checks(cluster string) bool {
+	none := true
+	for i := range d.Routes {
+		for n := range d.Routes[i].Checks {
+			if d.Routes[i].Checks[n].Cluster == cluster {
+				return true
+			}
+			none = false
+		}
+	}
+	return none
+}
+
 // ClusterField is the path of the field that describes the cluster of that name.
 func ClusterField(name string) string {
 	if name == "" {

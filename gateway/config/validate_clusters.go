@@ -6,13 +6,13 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// maxClusters bounds the clusters of a document: each has connections and a memory of its own.
-const maxClusters = 16
+// MaxClusters bounds the clusters of a document that have names: each has connections and a memory of its own.
+const MaxClusters = 16
 
 // clusters checks the clusters that have a name.
 func (f *findings) clusters(all map[string]Cluster) {
-	if n := len(all); n > maxClusters {
-		f.add("clusters", "%d clusters are too many: at most %d", n, maxClusters)
+	if n := len(all); n > MaxClusters {
+		f.add("clusters", "%d clusters are too many: at most %d", n, MaxClusters)
 	}
 	for _, name := range sorted(all) {
 		path, c := ClusterField(name), all[name]

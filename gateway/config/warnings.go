@@ -13,12 +13,18 @@ import (
 // Warnings are probable mistakes in a document that is valid all the same, in the order of their lines:
 //   - a client can choose its key, its cost or its limits, because they come from a header, a cookie or an API key that it may make up;
 //   - a template or a choice uses an attribute of API keys, or a value of one, that no key has;
+//   - no check asks a cluster;
 //   - the document has no routes, or trusts every address as a proxy.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
 		if network.Bits() == 0 {
 			f.add(strictyaml.Item("identity.trusted_proxies", i), "%v is every address: any client can then claim any address, and gets a new bucket for each", network)
+		}
+	}
+	for _, name := range d.Asked() {
+		if len(d.Clusters) > 0 && !d.Checks(name) {
+			f.add(ClusterField(name)+".servers", "no check asks this cluster: name it in a check, or leave it out")
 		}
 	}
 	if why := d.Unrouted(); why != "" {

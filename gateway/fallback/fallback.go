@@ -144,6 +144,9 @@ func (g *Guard) Check(ctx context.Context, r limit.Request, policy limit.Policy)
 	return g.CheckBy(ctx, r, policy, g.Deadline())
 }
 
+// Within is the budget of a request.
+func (g *Guard) Within() time.Duration { return g.within }
+
 // Deadline is the end of the budget of a request that arrives now.
 func (g *Guard) Deadline() time.Time { return time.Now().Add(g.within) }
 

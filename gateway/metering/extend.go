@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -54,13 +56,23 @@ func (x *Exchange) extend() {
 	x.mu.Unlock()
 	defer x.running.Done()
 	defer cancel()
-	ok := true
+	var failed atomic.Bool
+	var extending sync.WaitGroup // at once: a cluster that does not answer holds up no other
 	for i := range holds {
-		ok = x.extendHold(ctx, i) && ok
+		extending.Go(func() {
+			if !x.extendHold(ctx, i) {
+				failed.Store(true)
+			}
+		})
 	}
 	for i := range permits {
-		ok = x.extendPermit(ctx, i) && ok
+		extending.Go(func() {
+			if !x.extendPermit(ctx, i) {
+				failed.Store(true)
+			}
+		})
 	}
+	extending.Wait()
 
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -68,7 +80,7 @@ func (x *Exchange) extend() {
 		return
 	}
 	wait := x.period()
-	if !ok {
+	if failed.Load() {
 		wait = x.shortest() / afterFail
 	}
 	x.timer.Reset(wait)

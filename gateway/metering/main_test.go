@@ -54,7 +54,7 @@ func newMeter(t *testing.T, f fake) (rig, *prometheus.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rig{m, ClusterOf(f)}, registry
+	return rig{m, m.Cluster(f)}, registry
 }
 
 // begun is an exchange that holds 100 tokens for a minute, of 10 of input and 90 of output, and is under way.

@@ -39,19 +39,23 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Cluster is where something is held, and so where it is settled.
+// A Cluster is where something is held, and so where it is settled. One that does not answer holds up no other.
 type Cluster struct {
+	queue    *queue
 	checker  limit.Checker
 	settler  limit.Settler  // nil: holds cannot be settled
 	returner limit.Returner // nil: permits cannot be returned
 }
 
-// ClusterOf is that of a checker, which extends permits. It must be a [limit.Settler] to settle holds, and a [limit.Returner] to return
+// Cluster is that of a checker, which extends permits. It must be a [limit.Settler] to settle holds, and a [limit.Returner] to return
 // permits.
-func ClusterOf(checker limit.Checker) *Cluster {
-	c := &Cluster{checker: checker}
+func (m *Meter) Cluster(checker limit.Checker) *Cluster {
+	c := &Cluster{checker: checker, queue: newQueue()}
 	c.settler, _ = checker.(limit.Settler)
 	c.returner, _ = checker.(limit.Returner)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clusters = append(m.clusters, c)
 	return c
 }
 
@@ -62,10 +66,10 @@ type Meter struct {
 	tracer  trace.Tracer
 	now     func() time.Time
 	metrics *metrics
-	queue   *queue
 
-	mu     sync.Mutex
-	routes map[string]*Route
+	mu       sync.Mutex
+	routes   map[string]*Route
+	clusters []*Cluster
 }
 
 // New makes a Meter, which is to be closed.
@@ -75,7 +79,7 @@ func New(cfg Config) (*Meter, error) {
 	}
 	m := &Meter{
 		memory: cfg.Memory, log: cfg.Logger, tracer: cfg.Tracer, now: cfg.Now,
-		metrics: newMetrics(), queue: newQueue(), routes: map[string]*Route{},
+		metrics: newMetrics(), routes: map[string]*Route{},
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -103,4 +107,13 @@ func (m *Meter) Route(name string) *Route {
 
 // Close waits up to five seconds for the settlements that are under way, and gives the rest up: those holds last until they expire. It is
 // to be called when no more requests come.
-func (m *Meter) Close() { m.queue.close() }
+func (m *Meter) Close() {
+	m.mu.Lock()
+	clusters := m.clusters
+	m.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, c := range clusters {
+		closing.Go(c.queue.close)
+	}
+	closing.Wait()
+}

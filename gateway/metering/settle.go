@@ -33,7 +33,7 @@ func (x *Exchange) settle(i int, charge llm.Charge, answered string) {
 	}
 	s := limit.Settlement{Hold: h.Hold, Used: min(rates.Cost(charge.Usage), limit.MaxCount)}
 	var settled limit.Settled
-	x.meter.queue.add(job{
+	h.At.queue.add(job{
 		ctx: x.ctx,
 		try: func(ctx context.Context) (err error) {
 			x.running.Wait() // an extension that comes after the settlement would say that the hold goes on
@@ -107,7 +107,7 @@ func (x *Exchange) noteSettled(i int, f func(*denial.Held)) {
 // giveBack returns a permit in the background.
 func (x *Exchange) giveBack(i int) {
 	var took []bool
-	x.meter.queue.add(job{
+	x.permits[i].at.queue.add(job{
 		ctx: x.ctx,
 		try: func(ctx context.Context) (err error) {
 			x.running.Wait() // an extension replaces the receipt
