@@ -27,6 +27,9 @@ const (
 var bounds = map[string]bound{
 	"Document.name": pattern(`^$|` + identityPattern),
 
+	"Document.clusters": named,
+	"Check.cluster":     pattern(`^$|` + namePattern),
+
 	"Cluster.servers":                  all(different, each(pattern(addressPattern))),
 	"Cluster.gateways":                 upTo(10_000),
 	"Cluster.max_in_flight":            upTo(10_000_000),
