@@ -46,7 +46,7 @@ func TestLeasedWhileHot(t *testing.T) {
 		}
 
 		denied = b.spendAt(r, 100, 2*time.Second)
-		if asked := b.asked.Swap(0); denied != 0 || asked < 100 || asked > 550 {
+		if asked := b.asked.Swap(0); denied != 0 || asked < 20 || asked > 550 {
 			t.Errorf("in the first two seconds of heat %d of 600 checks were asked for, and %d denied", asked, denied)
 		}
 		b.leases.Store(0)
@@ -79,8 +79,8 @@ func TestNotLeased(t *testing.T) {
 		if err != nil || len(in.Leases) != 0 {
 			t.Errorf("%+v of a key that is not hot, %v", in.Leases, err)
 		}
-		if in, err = b.system.Inspect(t.Context(), "busy", limit.Named("wide"), ""); err != nil || len(in.Leases) != 1 {
-			t.Errorf("%+v of a key that is hot, %v", in.Leases, err)
+		if asked := b.asked.Load(); asked < 180 || asked > 180+600 {
+			t.Errorf("of 1,200 checks of a key that is hot, and 180 of another one, %d were asked for", asked)
 		}
 	})
 }

@@ -43,6 +43,7 @@ type Piece struct {
 
 	start, end limit.Pos   // exactly
 	rule       *limit.Rule // by which it was spent, of a bucket that may go on under another one; nil for other buckets
+	moved      int         // of an Own: how many pieces had come back when it was spent
 }
 
 // MaxBack is how many pieces that came back an edge keeps of a bucket, besides those that it could put together. More are lost.

@@ -11,6 +11,7 @@ import (
 type Own struct {
 	rule *limit.Rule
 	tat  limit.Pos
+	back moves // what came back
 }
 
 // NewOwn is a full bucket of rule.
@@ -36,7 +37,7 @@ func (o *Own) Check(now, cost int64) (piece Piece, v Verdict, _ Ask) {
 	}
 	o.tat = end
 	piece = pieceOf(forever, start, end, cost)
-	piece.rule = o.rule
+	piece.rule, piece.moved = o.rule, o.back.n
 	return piece, Spent, Ask{}
 }
 
@@ -60,7 +61,8 @@ func (o *Own) Answered(Answer, int64) bool { return false }
 // Heard implements [Holding]: nobody is heard.
 func (o *Own) Heard(limit.Outcome, int64) {}
 
-// Undo takes back a piece, as far as time has not brought it back: by its length, since nobody else spends of the line, and nobody waits for it.
+// Undo takes back a piece, as far as time has not brought it back: by its length, since nobody else spends of the line, and nobody waits for it. All that was spent behind
+// it is so much nearer then.
 func (o *Own) Undo(piece Piece, now int64) bool {
 	if piece.Over(o.rule, now) {
 		return false
@@ -69,10 +71,15 @@ func (o *Own) Undo(piece Piece, now int64) bool {
 	if !o.rule.Same(piece.rule) {
 		start, end = limit.At(start.Ceil()), limit.At(end.NS)
 	}
+	nearer := o.back.since(piece.moved, start.NS)
+	start.NS, end.NS = start.NS-nearer, end.NS-nearer
 	start = limit.Later(start, limit.At(o.rule.Begin(now)))
-	if end.After(start) {
-		o.tat = o.rule.Sub(o.tat, o.rule.Sub(end, start))
+	if !end.After(start) {
+		return false
 	}
+	length := o.rule.Sub(end, start)
+	o.tat = o.rule.Sub(o.tat, length)
+	o.back.add(start.NS, length.Ceil())
 	return true
 }
 

@@ -1,6 +1,8 @@
 package lease_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,5 +53,55 @@ func TestOwnUnderAnotherRule(t *testing.T) {
 	}
 	if !o.Undo(piece, start) || o.Left(start) != 30 {
 		t.Errorf("all came back, and %d are left", o.Left(start))
+	}
+}
+
+// TestOwnIsAQueue compares a bucket with the queue that it stands for: time takes from the front, a check is put at the end, and what comes back is taken out of its place.
+func TestOwnIsAQueue(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 200 {
+		capacity := 1 + random.Int64N(30)
+		rule, err := limit.Limit{Name: "l", Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Consistency: limit.OfEdge}.Rule()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := lease.NewOwn(rule)
+		var queue []int64 // what is left of each piece, in nanoseconds
+		var pieces []lease.Piece
+		now, total := start, int64(0)
+		for step := range 100 {
+			switch random.IntN(3) {
+			case 0:
+				passed := random.Int64N(3 * second)
+				now += passed
+				for i := range queue {
+					gone := min(passed, queue[i])
+					queue[i], passed, total = queue[i]-gone, passed-gone, total-gone
+				}
+			case 1:
+				cost := 1 + random.Int64N(capacity)
+				piece, v, _ := o.Check(now, cost)
+				if fits := total+cost*second <= capacity*second; (v == lease.Spent) != fits {
+					t.Fatalf("seed %d, step %d: a check of %d is told %v, and it fits: %v", seed, step, cost, v, fits)
+				}
+				if v == lease.Spent {
+					queue, pieces, total = append(queue, cost*second), append(pieces, piece), total+cost*second
+				}
+			case 2:
+				if len(pieces) == 0 {
+					continue
+				}
+				i := random.IntN(len(pieces))
+				if back := o.Undo(pieces[i], now); back != (queue[i] > 0) {
+					t.Fatalf("seed %d, step %d: a piece of which %d ns are left comes back: %v", seed, step, queue[i], back)
+				}
+				total -= queue[i]
+				queue, pieces = slices.Delete(queue, i, i+1), slices.Delete(pieces, i, i+1)
+			}
+			if left, want := o.Left(now), (capacity*second-total)/second; left != want {
+				t.Fatalf("seed %d, step %d: %d are left, want %d", seed, step, left, want)
+			}
+		}
 	}
 }
