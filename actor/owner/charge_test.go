@@ -41,13 +41,48 @@ func TestReportsAreChargedOnce(t *testing.T) {
 		cost   int64
 		number uint64
 		ahead  float64
-	}{{4, 1, 4}, {4, 1, 4}, {20, 2, 24}, {20, 2, 24}, {0, 3, 24}, {5, 1, 29}, {100, 4, 70}, {100, 5, 70}} {
+	}{{4, 1, 4}, {4, 1, 4}, {20, 2, 24}, {20, 2, 24}, {0, 3, 24}, {5, 4, 29}, {100, 5, 70}, {100, 6, 70}} {
 		if ahead, _ := s.reports(rule, step.cost, limit.Report{Edge: 7, Number: step.number}); ahead != step.ahead {
 			t.Errorf("report %d: %v s of line are spent, want %v", i, ahead, step.ahead)
 		}
 	}
 	if d := s.decision(s.plain(1, rule)); d.Allowed || d.Limits[0].RetryAfter != 61*time.Second {
 		t.Errorf("in debt: %+v", d)
+	}
+}
+
+// A copy of a report that comes after the next one is not charged once more.
+func TestALateCopyOfAReport(t *testing.T) {
+	s := alone(t)
+	rule := eventualRule(t, 10)
+	for i, step := range []struct {
+		cost   int64
+		number uint64
+		ahead  float64
+	}{{4, 1, 4}, {4, 2, 8}, {4, 1, 8}, {4, 2, 8}} {
+		if ahead, _ := s.reports(rule, step.cost, limit.Report{Edge: 7, Number: step.number}); ahead != step.ahead {
+			t.Errorf("report %d: %v s of line are spent, want %v", i, ahead, step.ahead)
+		}
+	}
+}
+
+// A report of which nothing could be charged, because it was spent before line came back, is not answered as charged: it is charged when it comes again.
+func TestADeniedReportIsChargedLater(t *testing.T) {
+	s := alone(t)
+	rule := eventualRule(t, 10)
+	receipt := s.admitted(s.check(5, rule))
+	s.reports(rule, 65, limit.Report{Edge: 7, Number: 1})
+	s.returned(receipt)
+	p := limit.Report{Edge: 7, Number: 2, Age: time.Second}
+	tag := s.tag()
+	s.owner.Check(owner.Check{Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: 3, Charges: true, Report: &p}, &s.out)
+	s.after()
+	if d := s.decision(tag); d.Allowed || d.Reported != nil {
+		t.Errorf("a report that finds no line: %+v", d)
+	}
+	p.Age = 0
+	if ahead, _ := s.reports(rule, 3, p); ahead != 68 {
+		t.Errorf("made again, %v s of line are spent, want 68", ahead)
 	}
 }
 

@@ -262,7 +262,7 @@ func (b *bucket) testUpTo(bound limit.Pos, t, at, cost int64, length limit.Pos, 
 // was charged before is not charged again, and c is one of no cost from then on.
 func (b *bucket) testCharge(c *Check, cfg *Config) (at int64, length limit.Pos, _ result) {
 	bound := b.rule.BoundOfDebt(c.At)
-	if c.Report != nil && b.reporters().last(c.Report.Edge) == c.Report.Number {
+	if c.Report != nil && b.reporters().last(c.Report.Edge) >= c.Report.Number {
 		c.Cost = 0
 	}
 	if c.Cost == 0 {
@@ -322,7 +322,7 @@ func (o *Owner) deny(c *Check, now int64, trials []trial, out *Out) {
 		o.penalize(c, trials, i, now, out)
 	}
 	tellClosed(c, trials, now, &d)
-	if c.Charges && c.Report != nil {
+	if c.Charges && c.Report != nil && c.Cost == 0 { // otherwise nothing was charged, so the report is to be made again
 		d.Reported = trials[0].bucket.reported(c, trials[0].end)
 	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
@@ -369,6 +369,9 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		if b.ledger() != nil {
 			d.Limits[i] = o.admitCounted(b, c, now, d.Receipts, held, i, out)
 			continue
+		}
+		if c.Report != nil {
+			b.reporters().forget(c.At, !b.spentAt(c.At).After(limit.At(b.rule.Begin(c.At))))
 		}
 		if c.Cost > 0 {
 			d.Wait = time.Duration(max(t.at-c.At, 0))

@@ -11,8 +11,8 @@ import (
 // A reporter is an edge that has reported what it spent of a bucket.
 type reporter struct {
 	edge   uint64
-	number uint64  // of its last report
-	at     int64   // when that came
+	number uint64  // the highest one of its reports
+	at     int64   // when the last one came
 	asked  float64 // how many tokens it was asked for lately, as of at
 }
 
@@ -23,13 +23,13 @@ type reporters struct{ all []reporter }
 const (
 	// maxReporters is how many edges of a bucket are remembered: of more, the one that has reported nothing for longest is forgotten.
 	maxReporters = 256
-	// reportersFor is how long they are remembered after the last report, and reportersForMost how long while the bucket is not full.
+	// reportersFor is how long each of them is remembered after its last report, and reportersForMost how long while the bucket is not full.
 	reportersFor, reportersForMost = int64(10e9), int64(300e9)
 	// askedOver is over how many times between two reports it is smoothed what edges are asked for. Who has reported nothing for longer is taken for new.
 	askedOver = 4
 )
 
-// last is the number of the last report of an edge, 0 for none.
+// last is the highest number of a report of an edge, 0 for none.
 func (rs *reporters) last(edge uint64) uint64 {
 	if rs == nil {
 		return 0
@@ -54,17 +54,29 @@ func (rs *reporters) until(full int64) int64 {
 	return min(max(full, last+reportersFor), last+reportersForMost)
 }
 
-// note notes a report that came at now, where edges report that often, and says which share of what is left its edge may take: what it was asked for of what all
-// were. Of one that has reported nothing lately that is not known: it may take as much as each of all that are remembered. Asked is for how many tokens a second all
-// were asked.
-func (rs *reporters) note(p *limit.Report, now, every int64) (share int64, asked float64) {
-	over := askedOver * every
-	r := rs.of(p.Edge, now)
-	lately := r.number != 0 && now-r.at <= over
-	if r.number != p.Number {
-		r.asked = r.asked*faded(now-r.at, over) + float64(p.Asked)
+// forget forgets who has long been silent at now, of a bucket that is full or not.
+func (rs *reporters) forget(now int64, full bool) {
+	if rs == nil {
+		return
 	}
-	r.number, r.at = p.Number, max(now, r.at)
+	longest := reportersForMost
+	if full {
+		longest = reportersFor
+	}
+	rs.all = slices.DeleteFunc(rs.all, func(r reporter) bool { return now-r.at > longest })
+}
+
+// note notes a report of a bucket of rule that came at now, and says which share of what is left its edge may take: what it was asked for of what all were. Of one that has
+// reported nothing lately that is not known: it may take as much as each of all that are remembered. Asked is for how many tokens a second all were asked.
+func (rs *reporters) note(p *limit.Report, now int64, rule *limit.Rule) (share int64, asked float64) {
+	over := askedOver * int64(rule.Reports())
+	r := rs.of(p.Edge)
+	lately := r.number != 0 && now-r.at <= over
+	if r.number < p.Number {
+		most := float64(rule.Capacity) + float64(over)/rule.PerToken() // more is nothing that the edge could have: so a flood, or a lie, is soon over
+		r.asked = min(r.asked*faded(now-r.at, over)+float64(p.Asked), most)
+	}
+	r.number, r.at = max(p.Number, r.number), max(now, r.at)
 	for i := range rs.all {
 		asked += rs.all[i].asked * faded(now-rs.all[i].at, over)
 	}
@@ -75,14 +87,13 @@ func (rs *reporters) note(p *limit.Report, now, every int64) (share int64, asked
 	return int64(math.Ceil(min(part, 1) * limit.ShareWhole)), asked * 1e9 / float64(over)
 }
 
-// of is an edge among them at now. A new one takes the places of those that have long been silent.
-func (rs *reporters) of(edge uint64, now int64) *reporter {
+// of is an edge among them. A new one takes the place of the one that has been silent for longest, if there is no other.
+func (rs *reporters) of(edge uint64) *reporter {
 	for i := range rs.all {
 		if rs.all[i].edge == edge {
 			return &rs.all[i]
 		}
 	}
-	rs.all = slices.DeleteFunc(rs.all, func(r reporter) bool { return now-r.at > reportersForMost })
 	if len(rs.all) < maxReporters {
 		rs.all = append(rs.all, reporter{edge: edge})
 		return &rs.all[len(rs.all)-1]
