@@ -20,17 +20,17 @@ const (
 	giveBackWithin = 500 * time.Millisecond
 )
 
-// ask sends an ask of s in the background, for a lease or to report what was admitted, and takes in the answer.
+// ask sends an ask of s in the background, for a lease or to report what was admitted, and takes in the answer. The ask was made by the numbers of rule, which is that of the plan in id.
 func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
 	if ask.Report {
-		e.report(dueReport{s, ask})
+		e.report(dueReport{id, s, ask})
 		return
 	}
 	if e.cfg.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
 		sent, _ := e.clock.read()
-		r := limit.Request{Key: id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Least: ask.Least}
+		r := limit.Request{Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Least: ask.Least}
 		r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name, ID: e.tag}
 		d, err := e.cfg.Cluster.Check(ctx, r)
 		a := lease.Answer{Number: ask.Number, Sent: sent, Lease: d.Lease, Outcome: outcomeOf(&d)}
@@ -89,7 +89,8 @@ func (e *Edge) tidyPart(turn int) {
 		var due []func()
 		for id, s := range sh.shares {
 			if ask := s.Due(now); ask.Number != 0 {
-				due = append(due, func() { e.ask(id, s.Rule(), s, ask) })
+				id, rule := s.asks(), s.Rule() // both may be others once the lock is free
+				due = append(due, func() { e.ask(id, rule, s, ask) })
 			}
 			if !giving { // otherwise it has its turn later
 				if surplus := s.Surplus(now); len(surplus) > 0 {

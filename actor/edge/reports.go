@@ -19,6 +19,7 @@ const (
 
 // A dueReport is one that is to be sent.
 type dueReport struct {
+	id    bucketID // with the plan by whose numbers the ask was made
 	share *share
 	ask   lease.Ask
 }
@@ -70,7 +71,7 @@ func (e *Edge) sendReports(ctx context.Context) {
 	for batch := e.reports.next(); len(batch) > 0; batch = e.reports.next() {
 		requests := make([]limit.Request, len(batch))
 		for i := range batch {
-			requests[i] = e.requestOf(batch[i].share, batch[i].ask)
+			requests[i] = e.requestOf(batch[i].id, batch[i].ask)
 		}
 		sent, _ := e.clock.read()
 		within, cancel := context.WithTimeout(ctx, reportWithin)
@@ -117,10 +118,10 @@ func outcomeOf(d *limit.Decision) limit.Outcome {
 	return d.Limits[0]
 }
 
-// requestOf is a report as a request.
-func (e *Edge) requestOf(s *share, ask lease.Ask) limit.Request {
+// requestOf is a report of a bucket as a request.
+func (e *Edge) requestOf(id bucketID, ask lease.Ask) limit.Request {
 	return limit.Request{
-		Key: s.id.key, Plan: s.plan, Limits: []limit.Ref{limit.Named(s.id.limit)}, Cost: ask.Tokens, Look: ask.Tokens == 0, Charge: true,
+		Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Look: ask.Tokens == 0, Charge: true,
 		Report: &limit.Report{Edge: e.tag, Number: ask.Number, Age: time.Duration(ask.Age), Asked: ask.Asked},
 	}
 }

@@ -105,7 +105,7 @@ func (e *Edge) Close() {
 				tails[id.key] = append(tails[id.key], of.GiveBack(now, 0)...)
 			case *lease.Counted:
 				for _, ask := range of.Flush(now) {
-					reports = append(reports, e.requestOf(s, ask))
+					reports = append(reports, e.requestOf(s.asks(), ask))
 				}
 			}
 		}

@@ -21,9 +21,16 @@ type share struct {
 	lease.Holding
 
 	id       bucketID
-	plan     string        // by which it began, and does not change unless the bucket is local; empty for none
+	plan     string        // of the check that was last; empty for none
 	gone     bool          // it is forgotten
 	answered chan struct{} // is closed when the open ask is answered; nil if nobody waits
+}
+
+// asks is the bucket, with the plan by whose numbers the share asks and reports now.
+func (s *share) asks() bucketID {
+	id := s.id
+	id.plan = s.plan
+	return id
 }
 
 // goesBy says whether the share goes by a rule, or by one that decides alike.

@@ -238,9 +238,10 @@ func (e *Edge) takeOne(r *limit.Request, t *taken) {
 		t.answered = s.answered
 	case lease.Elsewhere:
 	}
+	id := s.asks()
 	t.shard.mu.Unlock()
 	if ask.Number != 0 {
-		e.ask(t.id, t.rule, s, ask)
+		e.ask(id, t.rule, s, ask)
 	}
 }
 
@@ -343,6 +344,7 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 	id = id.shared(rule)
 	s := sh.shares[id]
 	if s != nil && s.under(rule) {
+		s.plan = plan
 		return s
 	}
 	if s != nil {
