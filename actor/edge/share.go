@@ -8,9 +8,9 @@ import (
 // A bucketID finds a share.
 type bucketID struct{ key, limit, plan string }
 
-// shared is the bucket without the plan, which the plans of a limit share. Of one that is leased each has its own: a lease is spent by the numbers by which it was given.
+// shared is the bucket without the plan, which the plans of a limit share. Of one that is leased, also if only while its key is hot, each has its own: a lease is spent by the numbers by which it was given.
 func (id bucketID) shared(rule *limit.Rule) bucketID {
-	if rule.Consistency != limit.Leased {
+	if rule.Consistency != limit.Leased && !rule.LeasedWhenHot() {
 		id.plan = ""
 	}
 	return id

@@ -40,7 +40,7 @@ type Counted struct {
 	excess   limit.Pos // on the line of own
 	away     bool      // the owner decides a check that costs much, or has denied one since it was heard last
 
-	pending spending // is not in a report. Its tokens are less than 0 where some came back that were
+	pending spending // is not in a report. Its line is less than nothing where some came back that was
 
 	report spending // the last one
 	last   uint64   // its number
@@ -54,10 +54,13 @@ type Counted struct {
 
 // A spending is what an edge spends of a bucket between two reports.
 type spending struct {
-	tokens int64
-	since  int64 // when the first of them may have been spent
-	asked  int64 // tokens that were asked for
+	line  limit.Pos // a length: whatever the plans of checks, it is of one size
+	since int64     // when the first of it may have been spent
+	asked limit.Pos // as much was asked for
 }
+
+// some says whether there is any.
+func (s *spending) some() bool { return s.line.After(limit.Pos{}) }
 
 // NewCounted is what an edge knows of a bucket of rule of which it has heard nothing.
 func NewCounted(rule *limit.Rule) *Counted { return &Counted{rule: rule} }
@@ -70,14 +73,14 @@ func (c *Counted) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 	if cost > c.rule.Capacity {
 		return Piece{}, Denied, Ask{}
 	}
-	if c.used = now; c.pending.asked == 0 && now-c.pending.since > int64(c.rule.Reports()) {
+	if c.used = now; c.pending.asked == (limit.Pos{}) && now-c.pending.since > int64(c.rule.Reports()) {
 		c.pending.since = now
 	}
-	c.pending.asked = min(c.pending.asked+cost, limit.MaxCount)
+	c.pending.asked = c.rule.Add(c.pending.asked, c.rule.Length(cost))
 	switch v = c.judge(now, cost); {
 	case v == Spent:
-		c.spend(now, cost)
-		return Piece{Cost: cost}, v, c.Due(now)
+		piece = c.spend(now, cost)
+		return piece, v, c.Due(now)
 	case v == Elsewhere && !c.stale(now):
 		c.away = true
 		c.all = c.rule.End(c.all, now, c.rule.Length(cost)) // as the owner will charge it
@@ -93,8 +96,7 @@ func (c *Counted) Again(now, cost int64) (piece Piece, ok bool) {
 	if c.judge(now, cost) != Spent {
 		return Piece{}, false
 	}
-	c.spend(now, cost)
-	return Piece{Cost: cost}, true
+	return c.spend(now, cost), true
 }
 
 // Look implements [Holding].
@@ -126,7 +128,7 @@ func (c *Counted) mayAsk(length limit.Pos) bool {
 		return false
 	}
 	full := c.rule.Add(c.rule.Length(c.rule.Capacity), c.excess)
-	return scaled.After(full) || c.pending.tokens <= 0 && c.report.tokens == 0
+	return scaled.After(full) || !c.pending.some() && !c.report.some()
 }
 
 // stale says whether nothing was heard, or nothing any more.
@@ -142,20 +144,23 @@ func (c *Counted) scaled(length limit.Pos) limit.Pos {
 	return limit.At(int64(min(math.Ceil(float64(length.Ceil())/c.share), float64(limit.MaxFill))))
 }
 
-func (c *Counted) spend(now, cost int64) {
+func (c *Counted) spend(now, cost int64) Piece {
 	r, length := c.rule, c.rule.Length(cost)
+	piece := pieceOf(forever, limit.Later(c.all, limit.At(r.Begin(now))), r.End(c.all, now, length), cost)
+	piece.rule = r
 	c.all, c.own, c.alone = r.End(c.all, now, length), r.End(c.own, now, c.scaled(length)), r.End(c.alone, now, length)
 	if r.Begin(now)-r.Begin(c.pending.since) > int64(r.Reports()+limit.OldestReport) { // of a window before: what is reported of it counts in this one
 		c.pending.since = now
 	}
-	c.pending.tokens += cost
+	c.pending.line = r.Add(c.pending.line, length)
+	return piece
 }
 
 // Due is the report that is to be sent, if it is time to: of what was admitted, or only to hear where all was denied. One that had no answer is
 // made again as it was.
 func (c *Counted) Due(now int64) (ask Ask) {
-	again := c.failed && c.report.tokens > 0
-	if c.open || now < c.due || !again && c.pending.tokens <= 0 && c.pending.asked == 0 {
+	again := c.failed && c.report.some()
+	if c.open || now < c.due || !again && !c.pending.some() && c.pending.asked == (limit.Pos{}) {
 		return Ask{}
 	}
 	if !again {
@@ -169,17 +174,18 @@ func (c *Counted) Due(now int64) (ask Ask) {
 	return c.ask(now)
 }
 
-// begin makes what is pending the next report.
+// begin makes what is pending the next report, of whole tokens: by how much more line these are, the one after it is less.
 func (c *Counted) begin(now int64) {
 	c.last = max(c.last+1, uint64(now)) // also after what the edge knew of the bucket was forgotten
 	c.report = c.pending
-	c.report.tokens = max(c.report.tokens, 0)
-	c.pending = spending{tokens: c.pending.tokens - c.report.tokens, since: now}
+	c.report.line = c.rule.Length(min(c.rule.TokensFor(c.pending.line), limit.MaxCount))
+	c.pending = spending{line: c.rule.Sub(c.pending.line, c.report.line), since: now}
 }
 
 // ask is the report, as of now.
 func (c *Counted) ask(now int64) Ask {
-	return Ask{Number: c.last, Tokens: c.report.tokens, Asked: c.report.asked, Age: max(now-c.report.since, 0), Report: true}
+	tokens, asked := min(c.rule.TokensFor(c.report.line), limit.MaxCount), min(c.rule.TokensFor(c.report.asked), limit.MaxCount)
+	return Ask{Number: c.last, Tokens: tokens, Asked: asked, Age: max(now-c.report.since, 0), Report: true}
 }
 
 // Answered implements [Holding].
@@ -190,8 +196,8 @@ func (c *Counted) Answered(a Answer, _ int64) bool {
 	c.open = false
 	if c.failed = a.Reported == nil; c.failed {
 		c.due = a.Now + int64(c.rule.Reports())
-		if c.report.tokens == 0 {
-			c.pending.asked = min(c.pending.asked+c.report.asked, limit.MaxCount)
+		if !c.report.some() {
+			c.pending.asked = c.rule.Add(c.pending.asked, c.report.asked)
 		}
 		return true
 	}
@@ -207,13 +213,13 @@ func (c *Counted) hear(a Answer) {
 	if r.Begin(now) == now { // the line is time, by the owner's clock
 		spent.NS += now - a.Reported.Now
 	}
-	first, own := !c.known, r.Length(c.report.tokens)
+	first, own := !c.known, c.report.line
 	others := r.Sub(c.scaled(own), own).NS                                      // as much as others may not have reported yet, by the share that there was
 	if begin := r.Begin(now); begin > now && begin != r.Begin(c.report.since) { // they spent it in a window that is over
 		others = 0
 	}
 	c.known, c.share = true, min(max(float64(a.Reported.Share)/limit.ShareWhole, leastShare), 1)
-	c.pending.tokens = max(c.pending.tokens, -c.lacks(spent, now))
+	c.pending.line = limit.Later(c.pending.line, r.Sub(limit.Pos{}, c.lacks(spent, now)))
 	spent = limit.Later(spent, limit.At(r.Begin(now)))
 	left := max(r.Sub(r.Bound(now), spent).NS, 0)
 	c.excess = limit.At(max(c.scaled(r.Length(min(fewest, r.Capacity))).NS-r.Length(r.Capacity).NS, 0))
@@ -221,24 +227,25 @@ func (c *Counted) hear(a Answer) {
 		c.excess = limit.Later(c.excess, c.scaled(limit.At(min(left, int64(r.Reports())))))
 	}
 	c.all, c.own = spent, r.Add(spent, limit.At(min(others, left)))
-	c.charge(now, c.pending.tokens)
+	c.charge(now, c.pending.line)
 	c.all, c.own = limit.Later(c.all, c.alone), limit.Later(c.own, c.alone)
 }
 
-// charge puts tokens on both lines; fewer than 0 come back.
-func (c *Counted) charge(now, tokens int64) {
+// charge puts a length on both lines; less than nothing comes back.
+func (c *Counted) charge(now int64, length limit.Pos) {
 	r := c.rule
 	switch {
-	case tokens > 0:
-		c.all, c.own = r.End(c.all, now, r.Length(tokens)), r.End(c.own, now, c.scaled(r.Length(tokens)))
-	case tokens < 0:
-		c.all, c.own = r.Sub(c.all, r.Length(-tokens)), r.Sub(c.own, c.scaled(r.Length(-tokens)))
+	case length.After(limit.Pos{}):
+		c.all, c.own = r.End(c.all, now, length), r.End(c.own, now, c.scaled(length))
+	case length.NS < 0:
+		back := r.Sub(limit.Pos{}, length)
+		c.all, c.own = r.Sub(c.all, back), r.Sub(c.own, c.scaled(back))
 	}
 }
 
-// lacks is how many tokens a bucket that is spent up to there lacks of being full.
-func (c *Counted) lacks(spent limit.Pos, now int64) int64 {
-	return max(int64(math.Ceil(float64(spent.Ceil()-c.rule.Begin(now))/c.rule.PerToken())), 0)
+// lacks is how much line a bucket that is spent up to there lacks of being full.
+func (c *Counted) lacks(spent limit.Pos, now int64) limit.Pos {
+	return limit.Later(c.rule.Sub(spent, limit.At(c.rule.Begin(now))), limit.Pos{})
 }
 
 // Heard implements [Holding]: a check that cost much was decided.
@@ -248,15 +255,24 @@ func (c *Counted) Heard(o limit.Outcome, _ int64) {
 	}
 }
 
-// Undo takes back what was admitted: what is reported next is as much less. It takes no more than the bucket lacks of being full.
+// Undo takes back what was admitted, as far as time has not brought it back: what is reported next is as much less. It takes no more than the bucket lacks of being full.
 func (c *Counted) Undo(piece Piece, now int64) bool {
-	back := min(piece.Cost, c.lacks(c.all, now))
-	if back <= 0 {
+	if piece.Over(c.rule, now) {
 		return false
 	}
-	c.pending.tokens -= back
-	c.alone = c.rule.Sub(c.alone, c.rule.Length(back))
-	c.charge(now, -back)
+	r, start, end := c.rule, piece.start, piece.end
+	if !r.Same(piece.rule) {
+		start, end = limit.At(start.Ceil()), limit.At(end.NS)
+	}
+	back := r.Sub(end, limit.Later(start, limit.At(r.Begin(now))))
+	if lacks := c.lacks(c.all, now); back.After(lacks) {
+		back = lacks
+	}
+	if !back.After(limit.Pos{}) {
+		return false
+	}
+	c.pending.line, c.alone = r.Sub(c.pending.line, back), r.Sub(c.alone, back)
+	c.charge(now, r.Sub(limit.Pos{}, back))
 	return true
 }
 
@@ -265,10 +281,10 @@ func (c *Counted) Surplus(int64) []limit.Receipt { return nil }
 
 // Flush are the reports of all that was not reported, to be sent at once.
 func (c *Counted) Flush(now int64) (asks []Ask) {
-	if c.report.tokens > 0 {
+	if c.report.some() {
 		asks = append(asks, c.ask(now))
 	}
-	if c.pending.tokens > 0 {
+	if c.pending.some() {
 		c.begin(now)
 		asks = append(asks, c.ask(now))
 	}
@@ -278,20 +294,15 @@ func (c *Counted) Flush(now int64) (asks []Ask) {
 
 // Under has the bucket go on under another rule with the same register, once the limit was changed. What is spent stays spent: line is as long as before.
 func (c *Counted) Under(rule *limit.Rule) {
-	for _, at := range []*limit.Pos{&c.all, &c.own, &c.alone} {
+	for _, at := range []*limit.Pos{&c.all, &c.own, &c.alone, &c.pending.line, &c.pending.asked, &c.report.line, &c.report.asked} {
 		*at = rule.Carry(c.rule, *at)
-	}
-	if was, is := c.rule.PerToken(), rule.PerToken(); was != is {
-		for _, tokens := range []*int64{&c.pending.tokens, &c.report.tokens} {
-			*tokens = int64(math.Ceil(float64(*tokens) * was / is))
-		}
 	}
 	c.rule = rule
 }
 
 // Idle implements [Holding].
 func (c *Counted) Idle(now int64) bool {
-	return !c.open && c.pending.tokens <= 0 && c.report.tokens == 0 && now-c.used > 5*memory
+	return !c.open && !c.pending.some() && !c.report.some() && now-c.used > 5*memory
 }
 
 // Left is how many tokens may be admitted at now.

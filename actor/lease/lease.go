@@ -37,7 +37,7 @@ type held struct {
 
 // A Piece is line that was spent.
 type Piece struct {
-	*limit.Lease            // of which it is; nil where nothing but tokens is counted
+	*limit.Lease            // of which it is; one without an end where there is none; nil for no piece
 	Span         limit.Span // where it lies
 	Cost         int64      // in tokens
 

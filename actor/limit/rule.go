@@ -218,6 +218,18 @@ func (r *Rule) TokensUpTo(bound, tat Pos, t int64) int64 {
 // TokensIn is how many whole tokens so many nanoseconds of line are.
 func (r *Rule) TokensIn(ns int64) int64 { return r.tokensIn(Pos{NS: ns}) }
 
+// TokensFor is how many tokens pay for a length of line: rounded up, and none for one of less than nothing.
+func (r *Rule) TokensFor(length Pos) int64 {
+	if length.NS < 0 {
+		return 0
+	}
+	tokens := r.tokensIn(length)
+	if length.After(r.Length(tokens)) {
+		tokens++
+	}
+	return tokens
+}
+
 // tokensIn is how many whole tokens a length of line is. It is no longer than a few full buckets.
 func (r *Rule) tokensIn(length Pos) int64 {
 	// length is NS + Frac/n nanoseconds, a token p/n of them: (NS·n + Frac) / p tokens.

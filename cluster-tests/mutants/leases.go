@@ -235,7 +235,7 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "the plans of a limit share a bucket, at edges as at owners: who changes plans gets one limit, not one for each",
 			Edits: []Edit{{
 				File: "actor/edge/share.go",
-				Old:  "if rule.Consistency != limit.Leased {",
+				Old:  "if rule.Consistency != limit.Leased && !rule.LeasedWhenHot() {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestPlansShareABucket$", Says: `each of its plans allows 10`}},
@@ -318,7 +318,7 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "an edge makes a report again until it is answered: dropped, what it has admitted is never charged",
 			Edits: []Edit{{
 				File: "actor/lease/counted.go",
-				Old:  "again := c.failed && c.report.tokens > 0",
+				Old:  "again := c.failed && c.report.some()",
 				New:  "again := false",
 			}},
 			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedReportsAgain$", Says: `made again as`}},
@@ -328,8 +328,8 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "what comes back after its report is not reported again; more of it than the bucket lacks would be admitted twice",
 			Edits: []Edit{{
 				File: "actor/lease/counted.go",
-				Old:  "back := min(piece.Cost, c.lacks(c.all, now))",
-				New:  "back := piece.Cost",
+				Old:  "if piece.Over(c.rule, now) {",
+				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedCredit$", Says: `full again`}},
 		},
