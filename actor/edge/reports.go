@@ -118,10 +118,10 @@ func outcomeOf(d *limit.Decision) limit.Outcome {
 	return d.Limits[0]
 }
 
-// requestOf is a report of a bucket as a request.
+// requestOf is a report of a bucket as a request. After a jump of the clock, by which reports are numbered, the edge is another one to owners.
 func (e *Edge) requestOf(id bucketID, ask lease.Ask) limit.Request {
 	return limit.Request{
 		Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Look: ask.Tokens == 0, Charge: true,
-		Report: &limit.Report{Edge: e.tag, Number: ask.Number, Age: time.Duration(ask.Age), Asked: ask.Asked},
+		Report: &limit.Report{Edge: e.tag + e.clock.jumps.Load(), Number: ask.Number, Age: time.Duration(ask.Age), Asked: ask.Asked},
 	}
 }

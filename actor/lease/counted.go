@@ -260,10 +260,8 @@ func (c *Counted) Undo(piece Piece, now int64) bool {
 	if piece.Over(c.rule, now) {
 		return false
 	}
-	r, start, end := c.rule, piece.start, piece.end
-	if !r.Same(piece.rule) {
-		start, end = limit.At(start.Ceil()), limit.At(end.NS)
-	}
+	r := c.rule
+	start, end := piece.at(r)
 	back := r.Sub(end, limit.Later(start, limit.At(r.Begin(now))))
 	if lacks := c.lacks(c.all, now); back.After(lacks) {
 		back = lacks

@@ -46,6 +46,14 @@ type Piece struct {
 	moved      int         // of an Own: how many pieces had come back when it was spent
 }
 
+// at is where a piece lies, to be taken back under a rule: one of whole nanoseconds within it, if it was spent by another one.
+func (p *Piece) at(r *limit.Rule) (start, end limit.Pos) {
+	if r.Same(p.rule) {
+		return p.start, p.end
+	}
+	return limit.At(p.start.Ceil()), limit.At(p.end.NS)
+}
+
 // MaxBack is how many pieces that came back an edge keeps of a bucket, besides those that it could put together. More are lost.
 const MaxBack = 64
 

@@ -67,10 +67,7 @@ func (o *Own) Undo(piece Piece, now int64) bool {
 	if piece.Over(o.rule, now) {
 		return false
 	}
-	start, end := piece.start, piece.end
-	if !o.rule.Same(piece.rule) {
-		start, end = limit.At(start.Ceil()), limit.At(end.NS)
-	}
+	start, end := piece.at(o.rule)
 	nearer := o.back.since(piece.moved, start.NS)
 	start.NS, end.NS = start.NS-nearer, end.NS-nearer
 	start = limit.Later(start, limit.At(o.rule.Begin(now)))

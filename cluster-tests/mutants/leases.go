@@ -326,11 +326,11 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 		{
 			Name: "what comes back to a full bucket",
 			Why:  "what comes back after its report is not reported again; more of it than the bucket lacks would be admitted twice",
-			Edits: []Edit{{
-				File: "actor/lease/counted.go",
-				Old:  "if piece.Over(c.rule, now) {",
-				New:  "if false {",
-			}},
+			Edits: []Edit{
+				{File: "actor/lease/counted.go", Old: "if piece.Over(c.rule, now) {", New: "if piece.Over(c.rule, 0) {"},
+				{File: "actor/lease/counted.go", Old: "back := r.Sub(end, limit.Later(start, limit.At(r.Begin(now))))", New: "back := r.Sub(end, start)"},
+				{File: "actor/lease/counted.go", Old: "if lacks := c.lacks(c.all, now); back.After(lacks) {", New: "if lacks := c.lacks(c.all, now); back.After(lacks) && now < 0 {"},
+			},
 			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedCredit$", Says: `full again`}},
 		},
 		{
