@@ -290,8 +290,16 @@ func rule(l denial.Limit) string {
 	return fmt.Sprintf("%s (%s)", l.Outcome.Name, strings.Join(terms, ", "))
 }
 
-// said is what a limit said then. Of a check that was denied, nothing was taken; what a check before it had taken was given back.
+// said is what a limit said then, and what edges held of it.
 func said(l denial.Limit, r *denial.Record) string {
+	if n := l.Outcome.Leased; n > 0 {
+		return verdict(l, r) + fmt.Sprintf("; gateways and clients held at most %d more, as the page of the bucket shows", n)
+	}
+	return verdict(l, r)
+}
+
+// verdict is what a limit said. Of a check that was denied, nothing was taken; what a check before it had taken was given back.
+func verdict(l denial.Limit, r *denial.Record) string {
 	o, unit := l.Outcome, unitOf(l.Counts)
 	left := o.Left(unit) + " left"
 	switch {

@@ -158,6 +158,9 @@ func TestDenialsInWords(t *testing.T) {
 			"limit       budget (capacity 2000000): denied, 12 of 2000000 millionths left; try again in 3h\n",
 		}},
 		{waits, 0, []string{"limit       api (capacity 100): would have allowed it after a wait, 0 of 100 left\n"}},
+		{record("denied", "cluster", denial.Limit{Outcome: limit.Outcome{Name: "api", Limit: 100, Leased: 40}}), 0, []string{
+			"gateways and clients held at most 40 more, as the page of the bucket shows\n",
+		}},
 		{record("denied", "edge", login), 0, []string{"decided by  the gateway itself, by what it holds or has heard of these limits\n"}},
 		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
 		{undecided, 0, []string{"there was no decision", "decided by  the gateway: neither the cluster nor a local bucket decided", "because     limit demo: unknown limit \"demo\""}},
