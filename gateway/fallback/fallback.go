@@ -150,8 +150,8 @@ func (g *Guard) Within() time.Duration { return g.within }
 // Deadline is the end of the budget of a request that arrives now.
 func (g *Guard) Deadline() time.Time { return time.Now().Add(g.within) }
 
-// CheckBy is Check for a request with several checks, which share one budget: deadline is what [Guard.Deadline] returned when
-// the request arrived.
+// CheckBy is Check for a request with several checks, which share one budget: deadline is when that is used up, as [Guard.Within] says less what the checks before
+// have taken of it.
 func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Policy, deadline time.Time) Verdict {
 	r = g.asked(r)
 	stored, sent := g.limits(), g.now()
