@@ -34,7 +34,8 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 	return out
 }
 
-// DecodeInspection reads a message. A limit that makes no rule and an owner that is not 16 bytes are errors.
+// DecodeInspection reads a message. A limit that makes no rule and an owner that is not 16 bytes are errors. In what people read,
+// [text] stands for what is not UTF-8, as it does in a message that EncodeInspection makes: the messages themselves may hold any bytes.
 func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 	rule, err := decodeLimit(m.GetLimit()).Rule()
 	if err != nil {
@@ -45,7 +46,7 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		return limit.Inspection{}, unreadable(err)
 	}
 	in := limit.Inspection{
-		Key: m.GetKey(), Override: m.GetOverride(), Plan: m.GetPlan(), Rule: rule, Now: m.GetNowNs(), Partition: int(m.GetPartition()), Epoch: m.GetEpoch(),
+		Key: m.GetKey(), Override: text(m.GetOverride()), Plan: m.GetPlan(), Rule: rule, Now: m.GetNowNs(), Partition: int(m.GetPartition()), Epoch: m.GetEpoch(),
 		Owner: owner, Node: m.GetNode(), Awake: m.GetAwake(),
 		Generation: m.GetGeneration(), TAT: m.GetTatNs(), Tokens: m.GetTokens(),
 		Segment: decodeSpan(m.GetSegment()), Next: decodeSpan(m.GetNext()),
@@ -64,7 +65,7 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		in.Registers = append(in.Registers, limit.Stored{
 			Node: r.GetNode(), Exists: r.GetExists(), Generation: r.GetGeneration(),
 			Reserved: r.GetReservedNs(), Floor: r.GetFloorNs(), Horizon: r.GetHorizonNs(),
-			Error: r.GetError(), Epoch: r.GetEpoch(), Sealed: r.GetSealed(),
+			Error: text(r.GetError()), Epoch: r.GetEpoch(), Sealed: r.GetSealed(),
 		})
 	}
 	for _, r := range m.GetRecent() {
@@ -95,7 +96,7 @@ func decodeHolds(m *HoldsSeen) *limit.HoldsSeen {
 	seen := &limit.HoldsSeen{Open: int(m.GetOpen()), Tokens: m.GetTokens(), Expires: m.GetExpiresNs(), Total: int(m.GetTotal())}
 	for _, h := range m.GetList() {
 		seen.List = append(seen.List, limit.SeenHold{
-			ID: h.GetId(), State: limit.HoldState(h.GetState()), Amount: h.GetAmount(), Used: h.GetUsed(), Until: h.GetUntilNs(),
+			ID: h.GetId(), State: limit.HoldState(text(h.GetState())), Amount: h.GetAmount(), Used: h.GetUsed(), Until: h.GetUntilNs(),
 		})
 	}
 	return seen

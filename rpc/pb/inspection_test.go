@@ -127,6 +127,11 @@ func FuzzInspection(f *testing.F) {
 		Open: 1, Tokens: 7, Expires: 9, Total: 2,
 		List: []limit.SeenHold{{ID: 1, State: limit.HoldOpen, Amount: 7, Until: 9}, {ID: 2, State: limit.HoldSettled, Amount: 5, Used: 4, Until: 8}},
 	}}))
+	notUTF8 := EncodeInspection(limit.Inspection{
+		Key: "user:42", Rule: rule, Registers: []limit.Stored{{Node: "a"}}, Holds: &limit.HoldsSeen{Total: 1, List: []limit.SeenHold{{ID: 1}}},
+	})
+	notUTF8.Override, notUTF8.Registers[0].Error, notUTF8.Holds.List[0].State = "\xf4", "\xf4", "\xf4"
+	seed(f, notUTF8)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := new(Inspection)
 		if proto.Unmarshal(data, m) != nil {
