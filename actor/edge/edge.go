@@ -4,10 +4,11 @@
 //	Check ─▶ each limit: strong ─────────────────────────────────────────────▶ the cluster
 //	           └─ another ─▶ what is held is enough ─▶ admitted here, or put back ◀─┤ it denies the rest
 //	                ├─ eventual or local, and nothing is left ─▶ denied here       │
+//	                ├─ leased, and the owner would deny it still ─▶ denied here    │
 //	                └─ leased, or nothing heard yet ─▶ waits for a lease, or ──────┘
 //
-// What an edge holds by a lease is its own until time has passed it, so whatever becomes of an edge, nobody gets more than a leased limit says. Of a leased limit
-// nothing is denied here: only the owner knows that nothing is left.
+// What an edge holds by a lease is its own until time has passed it, so whatever becomes of an edge, nobody gets more than a leased limit says. Only the owner knows that nothing is
+// left of a leased limit: here is denied what the owner has just denied, and would deny still.
 //
 // Start with [New]. What is decided is decided by package lease, which is pure.
 package edge
@@ -39,6 +40,9 @@ type Config struct {
 	Timeout time.Duration
 	// Edges is how many edges share limits that are local and divided; 0 means 1.
 	Edges int
+	// RepeatDenials is how long a denial of a leased limit is repeated at most, without asking the cluster: until the time at which its owner would admit the check, and up to
+	// [lease.MaxKnown], which 0 stands for. Below 0, none is.
+	RepeatDenials time.Duration
 	// Name is the edge's, for people: at most [limit.MaxEdge] bytes.
 	Name string
 	// Registerer gets the metrics; nil leaves them unregistered.

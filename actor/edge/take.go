@@ -1,9 +1,12 @@
 package edge
 
 import (
+	"cmp"
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -108,7 +111,7 @@ func (e *Edge) withDeadline(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, e.cfg.Timeout)
 }
 
-// askRest has the cluster decide the rest of a check, and takes in what it says of limits of which this edge goes by what it hears.
+// askRest has the cluster decide the rest of a check, and takes in what it says of limits about which this edge decides too.
 func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []choice) (limit.Decision, error) {
 	sent, _ := e.clock.read()
 	d, err := e.cfg.Cluster.Check(ctx, *rest)
@@ -118,25 +121,35 @@ func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []choice) (
 	return d, err
 }
 
-// heard takes in what the cluster has decided about limits of which this edge goes by what it hears.
+// heard takes in what the cluster has decided about limits about which this edge decides too.
 func (e *Edge) heard(r *limit.Request, own []choice, d limit.Decision, sent int64) {
 	if len(d.Limits) != len(r.Limits) {
 		return
 	}
-	sh := e.shardOf(r.Key)
+	sh, known := e.shardOf(r.Key), e.known(r.Key, d)
+	now, jumps := e.clock.read()
 	for i, ref := range r.Limits {
 		for j := range own {
 			rule := own[j].rule
-			if rule == nil || rule.Name != ref.Name || rule.Consistency != limit.Eventual || overridden(&d.Limits[i]) {
+			if rule == nil || rule.Name != ref.Name || overridden(&d.Limits[i]) {
 				continue
 			}
 			sh.mu.Lock()
-			if s := sh.shares[idOf(r, &own[j]).shared(rule)]; s != nil && s.goesBy(rule) {
-				s.Heard(d.Limits[i], sent)
+			if s := sh.shares[idOf(r, &own[j]).shared(rule)]; s != nil && s.goesBy(rule) && sh.jumps == jumps {
+				s.Heard(lease.Heard{Outcome: d.Limits[i], Cost: r.Tokens(), Sent: sent, Now: now, Known: known, Random: rand.Float64()})
 			}
 			sh.mu.Unlock()
 		}
 	}
+}
+
+// known is how long a denial of a key is known at most: not at all if it is not of the node that decides about the key first, which has most of its line.
+func (e *Edge) known(key string, d limit.Decision) time.Duration {
+	places, placed := e.cfg.Cluster.(interface{ First(key string) string })
+	if d.Allowed || e.cfg.RepeatDenials < 0 || placed && places.First(key) != d.Node {
+		return 0
+	}
+	return cmp.Or(e.cfg.RepeatDenials, lease.MaxKnown)
 }
 
 // unasked is what is said of limits that the cluster was not asked for: nothing is known of them.

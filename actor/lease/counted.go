@@ -249,8 +249,8 @@ func (c *Counted) lacks(spent limit.Pos, now int64) limit.Pos {
 }
 
 // Heard implements [Holding]: a check that cost much was decided.
-func (c *Counted) Heard(o limit.Outcome, _ int64) {
-	if o.Allowed {
+func (c *Counted) Heard(h Heard) {
+	if h.Outcome.Allowed {
 		c.away = false
 	}
 }

@@ -151,9 +151,9 @@ func TestCountedAsksForMuch(t *testing.T) {
 	says(lease.Denied, 81)
 	says(lease.Elsewhere, 30)
 	says(lease.Denied, 30)
-	c.Heard(limit.Outcome{Allowed: true}, start)
+	c.Heard(lease.Heard{Outcome: limit.Outcome{Allowed: true}})
 	says(lease.Elsewhere, 30)
-	c.Heard(limit.Outcome{}, start)
+	c.Heard(lease.Heard{})
 	says(lease.Denied, 20)
 }
 

@@ -16,8 +16,8 @@ type Holding interface {
 	Due(now int64) Ask
 	// Answered takes in an answer, and says whether that was the one that is waited for. The clock of who answers may differ by most.
 	Answered(a Answer, most int64) bool
-	// Heard takes in what the owner said at a time to a check that it decided.
-	Heard(o limit.Outcome, at int64)
+	// Heard takes in what the owner said to a check that it decided.
+	Heard(h Heard)
 	// Undo takes back a piece that was admitted, and says whether it may be spent again. Nobody may have taken it back before.
 	Undo(piece Piece, now int64) bool
 	// Surplus is what is not needed any more, to be given back.

@@ -59,7 +59,7 @@ func (o *Own) Due(int64) Ask { return Ask{} }
 func (o *Own) Answered(Answer, int64) bool { return false }
 
 // Heard implements [Holding]: nobody is heard.
-func (o *Own) Heard(limit.Outcome, int64) {}
+func (o *Own) Heard(Heard) {}
 
 // Undo takes back a piece, as far as time has not brought it back: by its length, since nobody else spends of the line, and nobody waits for it. All that was spent behind
 // it is so much nearer then.

@@ -33,6 +33,7 @@ const worthHot = 20
 // A Share is what an edge has of one bucket, and when it asks for more: a [Bucket] that is as large as what the edge spends. A check of a share
 //
 //	has line                  ─▶ it is spent; and the next lease is asked for, if little is left
+//	the owner has denied as much, and that still holds ─▶ it is denied
 //	a lease is on its way     ─▶ it waits for the answer, if that may be enough; otherwise the owner decides it
 //	no lease is on its way    ─▶ it asks for one and waits, if enough checks are expected; otherwise the owner decides it
 //
@@ -53,7 +54,8 @@ type Share struct {
 	leased  bool  // the last ask brought something
 	last    int64 // when there was a check last
 
-	heard limit.Outcome // what the owner said when it was asked for a lease last
+	heard  limit.Outcome // what the owner said when it was asked for a lease last
+	denied denial        // what the owner has denied last; none if it has admitted since
 }
 
 // NewShare is an edge's share of a bucket of rule, of which it has nothing yet.
@@ -71,6 +73,9 @@ func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 	if piece, ok := s.Take(now, cost); ok {
 		return piece, Spent, s.refill(now, cost, before)
 	}
+	if s.denied.holds(now, cost) {
+		return Piece{}, Denied, Ask{}
+	}
 	ask = s.refill(now, cost, before)
 	if cold := s.rule.LeasedWhenHot() && !s.leased; cold || !s.Asking() || s.waiting+cost > s.wanted {
 		return Piece{}, Elsewhere, ask
@@ -81,8 +86,11 @@ func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 
 // Look implements [Holding]. A look is no demand.
 func (s *Share) Look(now, cost int64) Verdict {
-	if s.Has(now, cost) {
+	switch {
+	case s.Has(now, cost):
 		return Spent
+	case s.denied.holds(now, cost):
+		return Denied
 	}
 	return Elsewhere
 }
@@ -90,8 +98,12 @@ func (s *Share) Look(now, cost int64) Verdict {
 // Due implements [Holding]: a lease is asked for when there are checks.
 func (s *Share) Due(int64) Ask { return Ask{} }
 
-// Heard implements [Holding]: a share goes by what it holds.
-func (s *Share) Heard(limit.Outcome, int64) {}
+// Heard implements [Holding]: a denial is known while it holds.
+func (s *Share) Heard(h Heard) {
+	if h.Outcome.Allowed || h.Known > 0 {
+		s.denied = denialOf(h, s.rule)
+	}
+}
 
 // Undo puts a piece back: it was no demand either.
 func (s *Share) Undo(piece Piece, now int64) bool {
@@ -218,9 +230,12 @@ func (s *Share) Idle(now int64) bool {
 	return len(s.held) == 0 && !s.Asking() && now-s.last > 5*memory && now > s.quiet
 }
 
-// Outcome is what the limit says to a check that was admitted by a piece: a share denies nothing. What remains is what is held and what remained at the owner when the last lease was
-// given.
-func (s *Share) Outcome(now, cost int64, _ bool) limit.Outcome {
+// Outcome is what the limit says to a check: one that is denied, what the owner has said. To one that was admitted by a piece, that what is held remains, and what remained at the owner
+// when the last lease was given.
+func (s *Share) Outcome(now, cost int64, allowed bool) limit.Outcome {
+	if !allowed && s.denied.holds(now, cost) {
+		return s.denied.at(now)
+	}
 	tat := limit.Pos{}
 	for i := range s.held {
 		tat = limit.Later(tat, limit.At(s.held[i].lease.End))

@@ -191,6 +191,16 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestCountedTakesItsShare$", Says: `were admitted`}},
 		},
 		{
+			Name: "a denial of any node is repeated",
+			Why:  "an edge repeats denials of the node that decides about a key first; another one has little of the key's line, and denies what would pass",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  " || placed && places.First(key) != d.Node {",
+				New:  " || placed && places.First(key) == \"\" {",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestDenialsThatAreNotRepeated$", Says: `0 checks were put to the node, want 1`}},
+		},
+		{
 			Name: "a look asks for a lease",
 			Why:  "what a look asks for nobody sends: later checks of the bucket wait for an answer that never comes",
 			Edits: []Edit{{

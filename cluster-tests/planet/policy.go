@@ -33,7 +33,7 @@ func (w *world) ask(s *site, c check) {
 				return
 			}
 			if s.share != nil {
-				s.share.Heard(said, sent)
+				s.share.Heard(lease.Heard{Outcome: w.ofOne(said, k.asked()), Cost: 1, Sent: sent, Now: w.clock(s), Known: lease.MaxKnown, Random: w.random.Float64()})
 			}
 			w.decided(s, c, admitted, k.wrongly)
 		}, fails)
@@ -47,6 +47,12 @@ func said(r *owner.Reply) limit.Outcome {
 		return limit.Outcome{}
 	}
 	return r.Decision.Limits[0]
+}
+
+// ofOne is what the owner says to a check that costs one, where it has said that to a batch.
+func (w *world) ofOne(o limit.Outcome, batch int64) limit.Outcome {
+	o.RetryAfter -= time.Duration(w.edgeRule.Length(batch - 1).Ceil())
+	return o
 }
 
 // here decides by what the edge holds, as package edge does.

@@ -23,6 +23,7 @@ func (e *Gateway) openClusters(s *setup) error {
 			Servers: r.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: by.Budget(), MaxChecks: maxChecks,
 			TLS: clusterTLS(&r, inForce), Token: func() string { return inForce().token }, Registerer: c.register(e.metrics, s.doc),
 			Edges: by.Sharers(), Name: s.doc.Name,
+			RepeatDenials: -1, // the gateway does, by repeat_denials
 		})
 		if err != nil {
 			return err

@@ -61,6 +61,9 @@ type Config struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Edges is how many clients and gateways share the limits that are local and divided; 0 for 1.
 	Edges int
+	// RepeatDenials is how long a denial of a limit that is leased is repeated at most, without asking a node: until the time at which its owner would admit the check, and up to a
+	// second, which 0 stands for. After a reset, or when tokens are given back, a check may be denied for so much longer. Below 0, nodes are asked each time.
+	RepeatDenials time.Duration
 	// Name is how owners show this client where it holds tokens of limits that are leased, for people; empty for the name of the machine.
 	Name string
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -103,7 +106,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", err)
 	}
-	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Timeout: cmp.Or(cfg.Timeout, time.Second), Edges: cfg.Edges, Name: cfg.name(), Registerer: cfg.Registerer})
+	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Timeout: cmp.Or(cfg.Timeout, time.Second), Edges: cfg.Edges, RepeatDenials: cfg.RepeatDenials, Name: cfg.name(), Registerer: cfg.Registerer})
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", errors.Join(err, c.nodes.Close()))
 	}
