@@ -79,12 +79,12 @@ func (e *Edge) tidy(ctx context.Context) {
 
 // tidyPart looks at the shares of every tidyTurns-th shard.
 func (e *Edge) tidyPart(turn int) {
-	now, jumps := e.clock.read()
 	at := e.limits()
 	tails, giving := map[string][]limit.Receipt{}, e.giving.Load()
 	for i := turn; i < len(e.shards); i += tidyTurns {
 		sh := &e.shards[i]
 		sh.mu.Lock()
+		now, jumps := e.clock.read()
 		e.jumpedLocked(sh, jumps)
 		var due []func()
 		for id, s := range sh.shares {

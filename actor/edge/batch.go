@@ -42,12 +42,12 @@ func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resul
 	if len(rests) == 0 {
 		return results
 	}
-	sent, _ := e.clock.read()
+	sent, jumps := e.clock.read()
 	for i, result := range e.cfg.Cluster.CheckBatch(ctx, rests) {
 		a := &open[i]
 		if a.own != nil {
 			e.counts.decided(byOwner)
-			result = e.finish(&rs[a.place], &rests[i], a, result, sent)
+			result = e.finish(&rs[a.place], &rests[i], a, result, sent, jumps)
 		}
 		results[a.place] = result
 	}
@@ -55,11 +55,11 @@ func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resul
 }
 
 // finish is the result of a request of which the cluster has decided the rest.
-func (e *Edge) finish(r, rest *limit.Request, a *asked, result limit.Result, sent int64) limit.Result {
+func (e *Edge) finish(r, rest *limit.Request, a *asked, result limit.Result, sent int64, jumps uint64) limit.Result {
 	if result.Err != nil {
 		return limit.Result{Err: e.undecided(r, a.took, rest, result.Err)}
 	}
-	e.heard(rest, a.own, result.Decision, sent)
+	e.heard(rest, a.took, result.Decision, sent, jumps)
 	if !result.Decision.Allowed {
 		e.putBack(a.took)
 	}

@@ -13,28 +13,21 @@ import (
 
 // A flood of a leased limit costs the cluster a check or two for each token, and not one for each check. All of the limit is admitted still.
 func TestLeasedDeniedFlood(t *testing.T) {
-	for name, document := range map[string]string{
-		"leased":          "limits: {l: {capacity: 10, refill: 2/s, consistency: leased}}",
-		"leased when hot": "limits: {l: {capacity: 10, refill: 2/s, hot: lease}}",
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBed(t, 2)
-				defer b.close()
-				b.set(document)
-				denied := b.spendAt(of("k", 1, "l"), 1000, 20*time.Second)
-				if admitted := 40_000 - denied; admitted < 45 || admitted > 51 {
-					t.Errorf("%d are admitted, of 10 at once and 2 a second for 20 s", admitted)
-				}
-				if asked := b.asked.Load(); asked > 600 { // for each token, while the first answer is on its way too
-					t.Errorf("of 40,000 checks, all but some 50 of them denied, %d were put to the node", asked)
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, 2)
+		defer b.close()
+		b.set("limits: {l: {capacity: 10, refill: 2/s, consistency: leased}}")
+		denied := b.spendAt(of("k", 1, "l"), 1000, 20*time.Second)
+		if admitted := 40_000 - denied; admitted < 45 || admitted > 51 {
+			t.Errorf("%d are admitted, of 10 at once and 2 a second for 20 s", admitted)
+		}
+		if asked := b.asked.Load(); asked > 600 { // for each token, while the first answer is on its way too
+			t.Errorf("of 40,000 checks, all but some 50 of them denied, %d were put to the node", asked)
+		}
+	})
 }
 
-// At other times an edge says what the owner would say, and a check that costs less is put to the owner.
+// An edge says what the owner would say, and a check that costs less is put to the owner.
 func TestLeasedDenialIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, 1)
@@ -47,12 +40,17 @@ func TestLeasedDenialIsTold(t *testing.T) {
 		b.asked.Store(0)
 		pass(200 * time.Millisecond)
 		d := b.check(0, of("k", 3, "l"))
-		if o := d.Limits[0]; d.Allowed || b.asked.Load() != 0 || o.Limit != 10 || o.Remaining != 1 || told.RetryAfter-o.RetryAfter != 200*time.Millisecond {
+		o := d.Limits[0]
+		if d.Allowed || b.asked.Load() != 0 || o.Limit != 10 || o.Remaining != 1 || told.RetryAfter-o.RetryAfter != 200*time.Millisecond {
 			t.Errorf("200 ms after %+v it says %+v, with %d checks put to the node", told, o, b.asked.Load())
 		}
-		if d := b.check(0, of("k", 3, "l", "s")); d.Allowed || b.asked.Load() != 0 || d.Limits[0].Allowed || !d.Limits[1].Allowed {
-			t.Errorf("together with a limit that is strong, it says %+v, with %d checks put to the node", d, b.asked.Load())
+		if d := b.check(0, of("k", 10, "l")); d.Limits[0].RetryAfter != o.RetryAfter+3500*time.Millisecond || b.asked.Load() != 0 {
+			t.Errorf("to a check that costs seven more, which come in 3.5 s, it says %+v after %+v", d.Limits[0], o)
 		}
+		if d := b.check(0, of("k", 3, "l", "s")); d.Allowed || b.asked.Load() != 1 || d.Limits[0].Allowed || d.Limits[1].Limit != 10 {
+			t.Errorf("together with another limit, which may deny for longer or count denials, it says %+v, with %d checks put to the node", d, b.asked.Load())
+		}
+		b.asked.Store(0)
 		if d := b.check(0, of("k", 1, "l")); !d.Allowed || b.asked.Load() != 1 {
 			t.Errorf("to a check that costs less, it says %+v, with %d checks put to the node", d, b.asked.Load())
 		}
@@ -101,6 +99,51 @@ func TestDenialsThatAreNotRepeated(t *testing.T) {
 				b.check(0, of("k", 1, "l"))
 				if b.asked.Load() != 1 {
 					t.Error("after a second the node is not asked")
+				}
+			})
+		})
+	}
+}
+
+// What this edge gives back can pass at once.
+func TestDenialIsForgottenWhereTokensComeBack(t *testing.T) {
+	for _, terms := range []string{"consistency: leased", "hot: lease"} {
+		t.Run(terms, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBed(t, 1)
+				defer b.close()
+				b.set("limits: {l: {capacity: 10, refill: 1/h, " + terms + "}}")
+				r := of("k", 10, "l")
+				r.Receipt = true
+				d := b.check(0, r)
+				if b.check(0, of("k", 1, "l")).Allowed {
+					t.Fatal("of ten, more are admitted")
+				}
+				if back, err := b.edges[0].Return(t.Context(), "k", d.Receipts); err != nil || len(back) != 1 || !back[0] {
+					t.Fatalf("%v, %v", back, err)
+				}
+				if !b.check(0, of("k", 1, "l")).Allowed {
+					t.Error("all ten tokens came back, and none of them passes")
+				}
+			})
+		})
+	}
+}
+
+// A settlement gives back what was held, and an edge does not know of which key: denials of such a limit are not repeated. Nor are those of a key that is not hot, of a limit that is leased
+// while it is.
+func TestDenialsOfOwnersOnly(t *testing.T) {
+	for _, terms := range []string{"consistency: leased, hold: 1m", "hot: lease, hold: 1m", "hot: lease"} {
+		t.Run(terms, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBed(t, 1)
+				defer b.close()
+				b.set("limits: {l: {capacity: 10, refill: 1/m, " + terms + "}}")
+				b.check(0, of("k", 10, "l"))
+				b.check(0, of("k", 1, "l"))
+				b.asked.Store(0)
+				if b.check(0, of("k", 1, "l")).Allowed || b.asked.Load() != 1 {
+					t.Errorf("%d checks were put to the node, want 1", b.asked.Load())
 				}
 			})
 		})

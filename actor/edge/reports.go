@@ -71,7 +71,7 @@ func (e *Edge) sendReports(ctx context.Context) {
 	for batch := e.reports.next(); len(batch) > 0; batch = e.reports.next() {
 		requests := make([]limit.Request, len(batch))
 		for i := range batch {
-			requests[i] = e.requestOf(batch[i].id, batch[i].ask)
+			requests[i] = batch[i].request()
 		}
 		sent, _ := e.clock.read()
 		within, cancel := context.WithTimeout(ctx, reportWithin)
@@ -118,10 +118,10 @@ func outcomeOf(d *limit.Decision) limit.Outcome {
 	return d.Limits[0]
 }
 
-// requestOf is a report of a bucket as a request. After a jump of the clock, by which reports are numbered, the edge is another one to owners.
-func (e *Edge) requestOf(id bucketID, ask lease.Ask) limit.Request {
+// request is the report as a request.
+func (r *dueReport) request() limit.Request {
 	return limit.Request{
-		Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Look: ask.Tokens == 0, Charge: true,
-		Report: &limit.Report{Edge: e.tag + e.clock.jumps.Load(), Number: ask.Number, Age: time.Duration(ask.Age), Asked: ask.Asked},
+		Key: r.id.key, Plan: r.id.plan, Limits: []limit.Ref{limit.Named(r.id.limit)}, Cost: r.ask.Tokens, Look: r.ask.Tokens == 0, Charge: true,
+		Report: &limit.Report{Edge: r.share.tag, Number: r.ask.Number, Age: time.Duration(r.ask.Age), Asked: r.ask.Asked},
 	}
 }

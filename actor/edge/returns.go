@@ -10,14 +10,8 @@ import (
 
 // Return implements [limit.Returner]. What was admitted here comes back here.
 func (e *Edge) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
-	own := 0
-	for i := range receipts {
-		if receipts[i].Owner == e.id {
-			own++
-		}
-	}
-	if own == 0 {
-		return e.cfg.Cluster.Return(ctx, key, receipts)
+	if !slices.ContainsFunc(receipts, func(r limit.Receipt) bool { return r.Owner == e.id }) {
+		return e.returnToCluster(ctx, key, receipts)
 	}
 	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
 		return nil, err
@@ -35,7 +29,7 @@ func (e *Edge) Return(ctx context.Context, key string, receipts []limit.Receipt)
 	if len(others) == 0 {
 		return returned, nil
 	}
-	back, err := e.cfg.Cluster.Return(ctx, key, others)
+	back, err := e.returnToCluster(ctx, key, others)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +37,22 @@ func (e *Edge) Return(ctx context.Context, key string, receipts []limit.Receipt)
 		returned[place] = i < len(back) && back[i]
 	}
 	return returned, nil
+}
+
+// returnToCluster gives back what owners have admitted. What came back may pass: nothing is known of denials any more.
+func (e *Edge) returnToCluster(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
+	back, err := e.cfg.Cluster.Return(ctx, key, receipts)
+	if slices.Contains(back, true) {
+		sh := e.shardOf(key)
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		for id, s := range sh.shares {
+			if id.key == key && leases(s.Rule()) {
+				s.Heard(lease.Heard{Outcome: limit.Outcome{Allowed: true}})
+			}
+		}
+	}
+	return back, err
 }
 
 // returnOwn puts back what a receipt of this edge proves.
@@ -105,7 +115,7 @@ func (e *Edge) Close() {
 				tails[id.key] = append(tails[id.key], of.GiveBack(now, 0)...)
 			case *lease.Counted:
 				for _, ask := range of.Flush(now) {
-					reports = append(reports, e.requestOf(s.asks(), ask))
+					reports = append(reports, (&dueReport{s.asks(), s, ask}).request())
 				}
 			}
 		}

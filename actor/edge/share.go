@@ -10,17 +10,21 @@ type bucketID struct{ key, limit, plan string }
 
 // shared is the bucket without the plan, which the plans of a limit share. Of one that is leased, also if only while its key is hot, each has its own: a lease is spent by the numbers by which it was given.
 func (id bucketID) shared(rule *limit.Rule) bucketID {
-	if rule.Consistency != limit.Leased && !rule.LeasedWhenHot() {
+	if !leases(rule) {
 		id.plan = ""
 	}
 	return id
 }
+
+// leases says whether what an edge has of a bucket of rule is a lease.
+func leases(rule *limit.Rule) bool { return rule.Consistency == limit.Leased || rule.LeasedWhenHot() }
 
 // A share is what the edge keeps of one bucket, with who waits for it.
 type share struct {
 	lease.Holding
 
 	id       bucketID
+	tag      uint64        // of the edge as which it reports: after a jump of the clock, by which reports are numbered, the edge is another one to owners
 	plan     string        // of the check that was last; empty for none
 	gone     bool          // it is forgotten
 	answered chan struct{} // is closed when the open ask is answered; nil if nobody waits

@@ -64,7 +64,7 @@ func (e *Edge) decide(ctx context.Context, r *limit.Request, own []choice) (limi
 	case rest == nil:
 		return e.decision(r, took, limit.Decision{}, true), byEdge, nil
 	}
-	d, err := e.askRest(ctx, rest, own)
+	d, err := e.askRest(ctx, rest, took)
 	if err != nil {
 		return limit.Decision{}, byOwner, e.undecided(r, took, rest, err)
 	}
@@ -112,34 +112,38 @@ func (e *Edge) withDeadline(ctx context.Context) (context.Context, context.Cance
 }
 
 // askRest has the cluster decide the rest of a check, and takes in what it says of limits about which this edge decides too.
-func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []choice) (limit.Decision, error) {
-	sent, _ := e.clock.read()
+func (e *Edge) askRest(ctx context.Context, rest *limit.Request, took []taken) (limit.Decision, error) {
+	sent, jumps := e.clock.read()
 	d, err := e.cfg.Cluster.Check(ctx, *rest)
 	if err == nil {
-		e.heard(rest, own, d, sent)
+		e.heard(rest, took, d, sent, jumps)
 	}
 	return d, err
 }
 
-// heard takes in what the cluster has decided about limits about which this edge decides too.
-func (e *Edge) heard(r *limit.Request, own []choice, d limit.Decision, sent int64) {
-	if len(d.Limits) != len(r.Limits) {
+// heard takes in what the cluster has decided about limits about which this edge decides too. The check was put to it at sent, when the clock had jumped so often: what comes after
+// another jump, or of a share that was forgotten meanwhile, is of another time.
+func (e *Edge) heard(rest *limit.Request, took []taken, d limit.Decision, sent int64, jumps uint64) {
+	if len(d.Limits) != len(rest.Limits) {
 		return
 	}
-	sh, known := e.shardOf(r.Key), e.known(r.Key, d)
-	now, jumps := e.clock.read()
-	for i, ref := range r.Limits {
-		for j := range own {
-			rule := own[j].rule
-			if rule == nil || rule.Name != ref.Name || overridden(&d.Limits[i]) {
-				continue
-			}
-			sh.mu.Lock()
-			if s := sh.shares[idOf(r, &own[j]).shared(rule)]; s != nil && s.goesBy(rule) && sh.jumps == jumps {
-				s.Heard(lease.Heard{Outcome: d.Limits[i], Cost: r.Tokens(), Sent: sent, Now: now, Known: known, Random: rand.Float64()})
-			}
-			sh.mu.Unlock()
+	h := lease.Heard{Cost: rest.Tokens(), Taken: d.Allowed, Sent: sent, Known: e.known(rest.Key, d), Random: rand.Float64()}
+	outcomes := d.Limits
+	for i := range took {
+		t := &took[i]
+		if t.says != neither {
+			continue
 		}
+		h.Outcome, outcomes = outcomes[0], outcomes[1:]
+		if t.share == nil || overridden(&h.Outcome) {
+			continue
+		}
+		t.shard.mu.Lock()
+		var jumped uint64
+		if h.Now, jumped = e.clock.read(); jumped == jumps && !t.share.gone && t.share.goesBy(t.rule) {
+			t.share.Heard(h)
+		}
+		t.shard.mu.Unlock()
 	}
 }
 
@@ -229,8 +233,8 @@ func idOf(r *limit.Request, c *choice) bucketID {
 func (e *Edge) takeOne(r *limit.Request, t *taken) {
 	t.id, t.shard = idOf(r, &t.choice), e.shardOf(r.Key)
 	cost := r.Tokens()
-	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
+	now, jumps := e.clock.read() // now that it has the lock: who waits for it may have read a clock that was set back since
 	s := e.shareLocked(t.shard, t.id, t.rule, now, jumps)
 	if t.share = s; s == nil {
 		t.shard.mu.Unlock()
@@ -238,7 +242,7 @@ func (e *Edge) takeOne(r *limit.Request, t *taken) {
 		return
 	}
 	piece, verdict, ask := s.Check(now, cost)
-	t.says = rulingOf(verdict)
+	t.says = t.ruling(verdict, r)
 	switch verdict {
 	case lease.Spent:
 		t.tookLocked(piece, now, r)
@@ -276,7 +280,7 @@ func (e *Edge) wait(ctx context.Context, r *limit.Request, t *taken) {
 		t.tookLocked(piece, now, r)
 		return
 	}
-	if t.share.Look(now, r.Tokens()) == lease.Denied {
+	if t.ruling(t.share.Look(now, r.Tokens()), r) == denies {
 		t.says, t.outcome = denies, t.share.Outcome(now, r.Tokens(), false)
 	}
 }
@@ -288,11 +292,15 @@ func (t *taken) noRoom() {
 	}
 }
 
-func rulingOf(v lease.Verdict) ruling {
+// ruling is what a verdict says. What an owner has denied is repeated to a check of that limit alone: another limit may deny for longer, or count denials.
+func (t *taken) ruling(v lease.Verdict, r *limit.Request) ruling {
 	switch v {
 	case lease.Spent:
 		return admits
 	case lease.Denied:
+		if leases(t.rule) && len(r.Limits) > 1 {
+			return neither
+		}
 		return denies
 	case lease.Elsewhere, lease.Waits:
 	}
@@ -316,16 +324,16 @@ func (t *taken) keepLocked(now int64) {
 // lookOne says what would become of r in one bucket, and takes nothing.
 func (e *Edge) lookOne(r *limit.Request, t *taken) {
 	t.id, t.shard = idOf(r, &t.choice), e.shardOf(r.Key)
-	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
 	defer t.shard.mu.Unlock()
+	now, jumps := e.clock.read()
 	s := e.shareLocked(t.shard, t.id, t.rule, now, jumps)
 	if s == nil {
 		t.noRoom()
 		return
 	}
 	v := s.Look(now, r.Tokens())
-	t.says, t.outcome = rulingOf(v), s.Outcome(now, r.Tokens(), v == lease.Spent)
+	t.says, t.outcome = t.ruling(v, r), s.Outcome(now, r.Tokens(), v == lease.Spent)
 }
 
 // putBack puts back what was taken, each piece in its place, and tells what there is then.
@@ -371,7 +379,7 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 		return nil
 	}
 	id.key = strings.Clone(id.key) // it may be a piece of something larger
-	s = &share{Holding: lease.New(rule), id: id, plan: plan}
+	s = &share{Holding: lease.New(rule), id: id, tag: e.tag + jumps, plan: plan}
 	sh.shares[id] = s
 	sh.count[kind]++
 	e.keepTidy()

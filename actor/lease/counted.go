@@ -248,10 +248,20 @@ func (c *Counted) lacks(spent limit.Pos, now int64) limit.Pos {
 	return limit.Later(c.rule.Sub(spent, limit.At(c.rule.Begin(now))), limit.Pos{})
 }
 
-// Heard implements [Holding]: a check that cost much was decided.
+// Heard implements [Holding]: a check that cost much was decided. If it was not admitted, for whichever limit, it has spent nothing.
 func (c *Counted) Heard(h Heard) {
-	if h.Outcome.Allowed {
-		c.away = false
+	length := c.rule.Length(h.Cost)
+	if h.Outcome.Allowed && !h.Taken { // nor did it ask for anything that this limit would not give
+		c.pending.asked = limit.Later(c.rule.Sub(c.pending.asked, length), limit.Pos{})
+	}
+	if !c.away {
+		return
+	}
+	if c.away = !h.Outcome.Allowed; !h.Taken {
+		if lacks := c.lacks(c.all, h.Now); length.After(lacks) {
+			length = lacks
+		}
+		c.all = c.rule.Sub(c.all, length)
 	}
 }
 

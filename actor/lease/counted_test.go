@@ -151,7 +151,7 @@ func TestCountedAsksForMuch(t *testing.T) {
 	says(lease.Denied, 81)
 	says(lease.Elsewhere, 30)
 	says(lease.Denied, 30)
-	c.Heard(lease.Heard{Outcome: limit.Outcome{Allowed: true}})
+	c.Heard(lease.Heard{Outcome: limit.Outcome{Allowed: true}, Taken: true})
 	says(lease.Elsewhere, 30)
 	c.Heard(lease.Heard{})
 	says(lease.Denied, 20)

@@ -13,6 +13,7 @@ const MaxKnown = time.Second
 type Heard struct {
 	Outcome   limit.Outcome
 	Cost      int64
+	Taken     bool          // the whole check was admitted; otherwise the owner has charged nothing
 	Sent, Now int64         // when the edge sent the check, and has the answer
 	Known     time.Duration // how long a denial is known at most, up to [MaxKnown]; 0 for no knowledge. An owner without most of the key's line says little by a denial
 	Random    float64       // from 0 up to 1: edges do not ask again at the same moment
@@ -33,15 +34,18 @@ func denialOf(h Heard, rule *limit.Rule) denial {
 		return denial{}
 	}
 	lasts -= time.Duration(h.Random * float64(lasts/8))
-	return denial{outcome: h.Outcome, cost: h.Cost, now: h.Now, until: h.Sent + int64(lasts)}
+	return denial{outcome: h.Outcome, cost: h.Cost, now: h.Now, until: min(h.Sent, h.Now) + int64(lasts)}
 }
 
 // holds says whether a check of that cost is denied at now.
 func (d *denial) holds(now, cost int64) bool { return d.now <= now && now < d.until && cost >= d.cost }
 
-// at is what the owner would say at now: all that was to come is as much nearer.
-func (d *denial) at(now int64) limit.Outcome {
+// at is what the owner would say to a check of that cost at now: all that was to come is as much nearer, and what costs more comes later.
+func (d *denial) at(now, cost int64, rule *limit.Rule) limit.Outcome {
 	o, passed := d.outcome, time.Duration(now-d.now)
+	if rule.Begin(now) == now { // in a window, all of it comes with the next one
+		o.RetryAfter += time.Duration(rule.Length(cost - d.cost).Ceil())
+	}
 	o.RetryAfter, o.ResetAfter = max(o.RetryAfter-passed, 0), max(o.ResetAfter-passed, 0)
 	return o
 }

@@ -56,7 +56,7 @@ func TestShareRepeatsDenials(t *testing.T) {
 			if c.want != lease.Denied {
 				return
 			}
-			if o := h.Outcome(now, c.cost, false); o.Allowed || o.Limit != 100 || o.RetryAfter != told.Outcome.RetryAfter-c.at {
+			if o := h.Outcome(now, c.cost, false); o.Allowed || o.Limit != 100 || o.RetryAfter != told.Outcome.RetryAfter-c.at+time.Duration(c.cost-3)*time.Second {
 				t.Errorf("it says %+v", o)
 			}
 		})

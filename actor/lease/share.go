@@ -74,6 +74,7 @@ func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 		return piece, Spent, s.refill(now, cost, before)
 	}
 	if s.denied.holds(now, cost) {
+		s.demand = before // what is asked for in vain makes no lease larger
 		return Piece{}, Denied, Ask{}
 	}
 	ask = s.refill(now, cost, before)
@@ -98,9 +99,12 @@ func (s *Share) Look(now, cost int64) Verdict {
 // Due implements [Holding]: a lease is asked for when there are checks.
 func (s *Share) Due(int64) Ask { return Ask{} }
 
-// Heard implements [Holding]: a denial is known while it holds.
+// Heard implements [Holding]: a denial is known while it holds. What is held comes back when it is settled, which an edge does not hear of, and of a key that is not hot the owner decides each check.
 func (s *Share) Heard(h Heard) {
-	if h.Outcome.Allowed || h.Known > 0 {
+	switch repeats := s.rule.Holds.Longest == 0 && (s.leased || !s.rule.LeasedWhenHot()); {
+	case h.Outcome.Allowed:
+		s.denied = denial{}
+	case h.Known > 0 && repeats:
 		s.denied = denialOf(h, s.rule)
 	}
 }
@@ -234,7 +238,7 @@ func (s *Share) Idle(now int64) bool {
 // when the last lease was given.
 func (s *Share) Outcome(now, cost int64, allowed bool) limit.Outcome {
 	if !allowed && s.denied.holds(now, cost) {
-		return s.denied.at(now)
+		return s.denied.at(now, cost, s.rule)
 	}
 	tat := limit.Pos{}
 	for i := range s.held {

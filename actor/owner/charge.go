@@ -14,5 +14,5 @@ func spentFrom(c *Check, rule *limit.Rule) int64 {
 // reported is the answer to a report, for a bucket whose line is spent up to there. It notes the report, which takes effect now.
 func (b *bucket) reported(c *Check, spent limit.Pos) *limit.Reported {
 	share, asked := b.withReporters().note(c.Report, c.At, b.rule)
-	return &limit.Reported{Spent: spent.Ceil(), Now: c.At, Share: share, Scarce: asked*b.rule.PerToken() > 1e9}
+	return &limit.Reported{Spent: spent.Ceil(), Now: c.At, Share: share, Scarce: asked > 1}
 }

@@ -13,7 +13,7 @@ type reporter struct {
 	edge   uint64
 	number uint64  // the highest one of its reports
 	at     int64   // when the last one came
-	asked  float64 // how many tokens it was asked for lately, as of at
+	asked  float64 // how much line it was asked for lately, in nanoseconds, as of at: tokens of plans differ in size
 }
 
 // reporters are the edges that have reported what they spent of a bucket. They say how much of what is left each of them may take, and which report was charged
@@ -67,14 +67,14 @@ func (rs *reporters) forget(now int64, full bool) {
 }
 
 // note notes a report of a bucket of rule that came at now, and says which share of what is left its edge may take: what it was asked for of what all were. Of one that has
-// reported nothing lately that is not known: it may take as much as each of all that are remembered. Asked is for how many tokens a second all were asked.
+// reported nothing lately that is not known: it may take as much as each of all that are remembered. Asked is how much line all were asked for, as a part of what time brings.
 func (rs *reporters) note(p *limit.Report, now int64, rule *limit.Rule) (share int64, asked float64) {
 	over := askedOver * int64(rule.Reports())
 	r := rs.of(p.Edge)
 	lately := r.number != 0 && now-r.at <= over
 	if r.number < p.Number {
-		most := float64(rule.Capacity) + float64(over)/rule.PerToken() // more is nothing that the edge could have: so a flood, or a lie, is soon over
-		r.asked = min(r.asked*faded(now-r.at, over)+float64(p.Asked), most)
+		most := float64(rule.Capacity)*rule.PerToken() + float64(over) // more is nothing that the edge could have: so a flood, or a lie, is soon over
+		r.asked = min(r.asked*faded(now-r.at, over)+float64(p.Asked)*rule.PerToken(), most)
 	}
 	r.number, r.at = max(p.Number, r.number), max(now, r.at)
 	for i := range rs.all {
@@ -84,7 +84,7 @@ func (rs *reporters) note(p *limit.Report, now int64, rule *limit.Rule) (share i
 	if lately && asked > 0 {
 		part = r.asked / asked
 	}
-	return int64(math.Ceil(min(part, 1) * limit.ShareWhole)), asked * 1e9 / float64(over)
+	return int64(math.Ceil(min(part, 1) * limit.ShareWhole)), asked / float64(over)
 }
 
 // of is an edge among them. A new one takes the place of the one that has been silent for longest, if there is no other.

@@ -245,7 +245,7 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "the plans of a limit share a bucket, at edges as at owners: who changes plans gets one limit, not one for each",
 			Edits: []Edit{{
 				File: "actor/edge/share.go",
-				Old:  "if rule.Consistency != limit.Leased && !rule.LeasedWhenHot() {",
+				Old:  "if !leases(rule) {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestPlansShareABucket$", Says: `each of its plans allows 10`}},

@@ -33,7 +33,7 @@ func (w *world) ask(s *site, c check) {
 				return
 			}
 			if s.share != nil {
-				s.share.Heard(lease.Heard{Outcome: w.ofOne(said, k.asked()), Cost: 1, Sent: sent, Now: w.clock(s), Known: lease.MaxKnown, Random: w.random.Float64()})
+				s.share.Heard(lease.Heard{Outcome: w.ofOne(said, k.asked()), Cost: 1, Taken: said.Allowed, Sent: sent, Now: w.clock(s), Known: lease.MaxKnown, Random: w.random.Float64()})
 			}
 			w.decided(s, c, admitted, k.wrongly)
 		}, fails)

@@ -68,6 +68,9 @@ type Config struct {
 	ListenMemory int64
 	// Edges is how many programs like this one share limits that are local and divided, where the program around the node asks it directly; 0 means 1.
 	Edges int
+	// RepeatDenials is how long the program around the node repeats a denial of a limit that is leased, without asking its owner: up to a second, which 0 stands for; below 0, not at
+	// all. A gateway in that program repeats denials itself.
+	RepeatDenials time.Duration
 	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
 	Name string
 	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.

@@ -19,7 +19,7 @@ func (n *Node) openEdge() (err error) {
 		return nil
 	})
 	n.edge, err = edge.New(edge.Config{
-		Cluster: n.decides, Limits: n.Limits, Go: n.besides.run, Timeout: edgeTimeout, Edges: n.cfg.Edges, Name: n.cfg.Name, Registerer: n.metrics,
+		Cluster: n.decides, Limits: n.Limits, Go: n.besides.run, Timeout: edgeTimeout, Edges: n.cfg.Edges, RepeatDenials: n.cfg.RepeatDenials, Name: n.cfg.Name, Registerer: n.metrics,
 	})
 	n.Limiter = n.edge
 	return err
