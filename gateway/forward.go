@@ -13,13 +13,22 @@ import (
 //	/auth           asks for a decision: 200 lets the request pass, any other answer is for the client
 //	/auth?deny=403  answers 403 instead of any other status, for a proxy that can forward nothing else (nginx), with the id of
 //	                the denial in X-Jeton-Denial
+//	/auth/...       asks like /auth, for a proxy that puts /auth before the path and leaves the method, the Host and the query as they are
+//	                (Envoy's ext_authz over HTTP, the ExternalAuth filter of the Gateway API)
 //	/denied/{id}    is the whole answer of that denial
 //
-// The proxy describes the request in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri, or in X-Original-Method and
-// X-Original-URI or X-Original-URL, and adds the address of the client that connected to it at the end of X-Forwarded-For. A
-// client may have sent such headers too: where they contradict each other, the proxy's cannot be told from the client's, and
-// the request is refused (400). All other headers are the client's. Only proxies in forward_auth.trusted may ask.
+// At /auth the proxy describes the request in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri, or in X-Original-Method and
+// X-Original-URI or X-Original-URL. It adds the address of the client that connected to it at the end of X-Forwarded-For. A
+// client may have sent such headers too: where they contradict each other, or the request line of /auth/..., the proxy's cannot be
+// told from the client's, and the request is refused (400). All other headers are the client's. Only proxies in forward_auth.trusted
+// may ask.
 func (g *Gateway) ForwardAuth() http.Handler { return &forwardAuth{g} }
+
+// Authorize answers as /auth of [Gateway.ForwardAuth] does, whoever asks: the caller has seen to it who may, and describes the request.
+func (g *Gateway) Authorize() http.Handler {
+	f := &forwardAuth{g}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.ask(w, r, g.rules.Load()) })
+}
 
 type forwardAuth struct{ gateway *Gateway }
 
@@ -31,10 +40,10 @@ func (f *forwardAuth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rules.refuse(w, nil, nil, forbidden, "only the proxies in forward_auth.trusted may ask here")
 	case replay:
 		f.replay(w, rules, id)
-	case r.URL.Path == "/auth":
+	case r.URL.Path == "/auth", describes(r):
 		f.ask(w, r, rules)
 	default:
-		rules.refuse(w, nil, nil, notFound, "ask /auth, or /denied/ with the id of a denial")
+		rules.refuse(w, nil, nil, notFound, "ask /auth, /auth/ before the path of a request, or /denied/ with the id of a denial")
 	}
 }
 
@@ -60,7 +69,7 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 	case v.passes():
 		v.setHeaders(w.Header())
 		w.WriteHeader(http.StatusOK)
-	case r.URL.RawQuery == "deny=403":
+	case r.URL.RawQuery == "deny=403" && r.URL.Path == "/auth":
 		if v.refusal.ID == "" {
 			v.remember(g.now())
 		}
@@ -101,8 +110,11 @@ func (v *visit) readForwarded(r *http.Request) bool {
 	if !agree {
 		return false
 	}
-	asked, agree := askedFor(r.Header)
+	asked, agree := askedFor(r)
 	if !agree {
+		return false
+	}
+	if describes(r) && (cmp.Or(method, r.Method) != r.Method || cmp.Or(host, r.Host) != r.Host || cmp.Or(asked.Host, r.Host) != r.Host) {
 		return false
 	}
 	q := &v.request
@@ -127,23 +139,31 @@ func agreed(h http.Header, names ...string) (value string, ok bool) {
 	return value, true
 }
 
-// askedFor is the URL that the proxy was asked for, on which all headers with one agree. Of several, an absolute one is returned:
-// it has the host as well.
-func askedFor(h http.Header) (asked *url.URL, ok bool) {
+// describes says whether the request line of a question is that of the request, with /auth before its path.
+func describes(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), "/auth/") }
+
+// askedFor is the URL that the proxy was asked for, on which all headers with one and the request line agree. Of several, an absolute
+// one is returned: it has the host as well.
+func askedFor(r *http.Request) (asked *url.URL, ok bool) {
+	var all []string
+	if describes(r) {
+		all = append(all, strings.TrimPrefix(r.URL.RequestURI(), "/auth"))
+	}
 	for _, name := range []string{"X-Forwarded-Uri", "X-Original-Uri", "X-Original-Url"} {
-		for _, said := range h[name] {
-			u, err := url.ParseRequestURI(said)
-			if err != nil {
-				return nil, false
-			}
-			switch {
-			case asked == nil:
-				asked = u
-			case asked.RequestURI() != u.RequestURI(), asked.Host != "" && u.Host != "" && asked.Host != u.Host:
-				return nil, false
-			case asked.Host == "":
-				asked = u
-			}
+		all = append(all, r.Header[name]...)
+	}
+	for _, said := range all {
+		u, err := url.ParseRequestURI(said)
+		if err != nil {
+			return nil, false
+		}
+		switch {
+		case asked == nil:
+			asked = u
+		case asked.RequestURI() != u.RequestURI(), asked.Host != "" && u.Host != "" && asked.Host != u.Host:
+			return nil, false
+		case asked.Host == "":
+			asked = u
 		}
 	}
 	return asked, asked != nil

@@ -159,6 +159,61 @@ func TestForwardAuthBehindAnotherProxy(t *testing.T) {
 	}
 }
 
+// Envoy's ext_authz over HTTP, and the ExternalAuth filter of the Gateway API, ask with the line of the request itself, behind a prefix.
+func TestForwardAuthByPrefix(t *testing.T) {
+	r := newRig(t, forwarding+`
+identity: {trusted_proxies: [10.0.0.0/8]}
+routes:
+- {name: login, methods: [POST], hosts: [www.example.com], path: /login, checks: [{limits: [two]}]}
+- {name: all, path: /, checks: [{limits: [hundred]}]}
+`)
+	ask := func(method, target string, headers ...string) answer {
+		w := httptest.NewRecorder()
+		q := request(t, method, target, append([]string{"From: 127.0.0.1:4000"}, headers...)...)
+		q.Host = "www.example.com"
+		r.gateway.ForwardAuth().ServeHTTP(w, q)
+		return answerOf(w)
+	}
+	const client = "X-Forwarded-For: 198.51.100.1"
+	for i, want := range []int{200, 200, 429} {
+		if got := ask("POST", "/auth/login?next=/&deny=403", client).StatusCode; got != want {
+			t.Errorf("request %d: %d, want %d", i+1, got, want)
+		}
+	}
+	// Envoy adds its own address behind that of the client.
+	if got := ask("POST", "/auth/login", client+",10.0.0.1").StatusCode; got != 429 {
+		t.Errorf("behind Envoy's own address: %d", got)
+	}
+	// The parameter that nginx asks with is one of the client's here.
+	if a := ask("POST", "/auth/login?deny=403", client); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("X-Jeton-Denial") != "" {
+		t.Errorf("%s, %v", a.Status, a.Header)
+	}
+	for what, headers := range map[string][]string{
+		"the same method": {client, "X-Forwarded-Method: POST"}, "the same host": {client, "X-Forwarded-Host: www.example.com"},
+		"the same path": {client, "X-Forwarded-Uri: /login", "X-Original-Url: https://www.example.com/login"},
+	} {
+		if got := ask("POST", "/auth/login", headers...).StatusCode; got != 429 {
+			t.Errorf("%s: %d", what, got)
+		}
+	}
+	for what, headers := range map[string][]string{
+		"another method": {client, "X-Forwarded-Method: GET"}, "another host": {client, "X-Forwarded-Host: api.example.com"},
+		"another path": {client, "X-Forwarded-Uri: /free"}, "another URL": {client, "X-Original-Url: https://api.example.com/login"}, "no address": nil,
+	} {
+		if got := ask("POST", "/auth/login", headers...).StatusCode; got != 400 {
+			t.Errorf("%s: %d, want 400", what, got)
+		}
+	}
+	for target, want := range map[string]int{
+		"/auth/": 200, "/auth/logout": 200, "/auth/auth": 200, "/auth/caf%C3%A9?a=%2F": 200, "/auth//login": 400, "/auth/a/../login": 400, "/auth/a%2Flogin": 400,
+		"/auth/%ff": 400, "/auth%2Flogin": 404, "/authlogin": 404, "/AUTH/login": 404,
+	} {
+		if got := ask("POST", target, client).StatusCode; got != want {
+			t.Errorf("%s: %d, want %d", target, got, want)
+		}
+	}
+}
+
 // What the asking proxy says in a header counts, and so does what it says nothing of: it must take such headers of clients away.
 func TestForwardAuthOfAScoringProxy(t *testing.T) {
 	r := newRig(t, forwarding+oneRoute("{limits: [hundred], choose: {by: proxy_header.X-Bot-Score, when: [{below: 30, limits: [two]}]}}"))
