@@ -14,6 +14,7 @@ const (
 	DefaultProxy       = "127.0.0.1:7780"
 	DefaultAdmin       = "127.0.0.1:7781"
 	DefaultForwardAuth = "127.0.0.1:7782"
+	DefaultDoors       = "127.0.0.1:7783"
 )
 
 // maxGatewayName is how many characters the name of a gateway may have.
@@ -155,6 +156,22 @@ func (f ForwardAuth) Networks() []Network {
 		return loopback()
 	}
 	return f.Trusted
+}
+
+// Address is where doors that speak gRPC are listened for; empty for nowhere.
+func (d Doors) Address() string {
+	if len(d.GRPC) == 0 {
+		return ""
+	}
+	return cmp.Or(d.Listen, DefaultDoors)
+}
+
+// Networks are those of the clients that may connect.
+func (d Doors) Networks() []Network {
+	if len(d.Trusted) == 0 {
+		return loopback()
+	}
+	return d.Trusted
 }
 
 // loopback are the networks of a host with itself.

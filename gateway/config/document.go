@@ -17,6 +17,8 @@ type Document struct {
 	Proxy *Proxy `yaml:"proxy"`
 	// ForwardAuth is the listener for other proxies that ask for each request whether it may pass.
 	ForwardAuth *ForwardAuth `yaml:"forward_auth"`
+	// Doors are protocols of other systems that the gateway speaks, beside HTTP. The cluster of the field cluster decides.
+	Doors *Doors `yaml:"doors"`
 	// Admin is the listener for operators.
 	Admin Admin `yaml:"admin"`
 	// Identity says how clients are identified.
@@ -174,6 +176,25 @@ type ForwardAuth struct {
 	// Listen is host:port. Empty means 127.0.0.1:7782.
 	Listen string `yaml:"listen"`
 	// Trusted are the networks of the proxies that may ask. Every other client is answered 403. Empty means loopback.
+	Trusted []Network `yaml:"trusted"`
+}
+
+// Doors are protocols of other systems that the gateway speaks, each with limits as that system writes them.
+type Doors struct {
+	// GRPC names those that answer at listen: extauthz (Envoy's external authorization, by the routes of this document), gubernator
+	// and rls (Envoy's rate limit service).
+	GRPC []string `yaml:"grpc"`
+	// Listen is host:port, for gRPC without TLS. Empty means 127.0.0.1:7783.
+	Listen string `yaml:"listen"`
+	// RLSConfig is the directory with the limits of rls, as envoyproxy/ratelimit reads them: files in YAML, which the gateway follows.
+	RLSConfig Folder `yaml:"rls_config"`
+	// Redis is host:port for clients that speak Redis' protocol, without TLS. Empty means none.
+	Redis string `yaml:"redis"`
+	// RedisTokenFile holds tokens of at least 16 bytes of printable ASCII, one per line, of which such a client shows one by AUTH;
+	// lines that begin with # are comments. Left out, they need none.
+	RedisTokenFile File `yaml:"redis_token_file"`
+	// Trusted are the networks of the clients that may connect to these listeners: they may spend of any key. Every other connection is closed. Empty
+	// means loopback.
 	Trusted []Network `yaml:"trusted"`
 }
 

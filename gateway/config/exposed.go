@@ -26,6 +26,9 @@ func (d *Document) exposed() []*limit.FieldError {
 			}
 		}
 	}
+	if d.Doors != nil {
+		f.exposed("doors.redis_token_file", d.Doors.RedisTokenFile)
+	}
 	f.exposed("admin.token_file", d.Admin.TokenFile)
 	for i, j := range d.Identity.JWT {
 		f.exposed(strictyaml.Item("identity.jwt", i)+".secret_file", j.SecretFile)

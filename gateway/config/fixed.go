@@ -2,7 +2,7 @@ package config
 
 // Fixed are the paths of the fields that a gateway takes once, when it starts: while it runs, a document in which one of them says
 // something else is refused whole. Of a mapping it is only whether it is there, and of clusters which names
-// are; each of them has the fields of cluster. A path that lies in one of proxy and forward_auth
+// are; each of them has the fields of cluster. A path that lies in one of proxy, forward_auth and doors
 // stands for whether that is there, too.
 func Fixed() []string {
 	return []string{
@@ -13,5 +13,6 @@ func Fixed() []string {
 		"proxy.listen", "proxy.tls", "proxy.max_header", "proxy.header_within", "proxy.idle_within", "proxy.answer_pause",
 		"proxy.max_connections", "proxy.max_connections_per_client",
 		"forward_auth.listen",
+		"doors.grpc", "doors.listen", "doors.rls_config", "doors.redis", "doors.redis_token_file",
 	}
 }

@@ -70,6 +70,8 @@ func plain(v reflect.Value) any {
 		return value.Path
 	case KeysFile:
 		return value.Path
+	case Folder:
+		return value.Path
 	case Network:
 		return value.String()
 	case Duration:

@@ -31,6 +31,9 @@ func (d *Document) problems() []*limit.FieldError {
 	if d.ForwardAuth != nil {
 		f.networks("forward_auth.trusted", d.ForwardAuth.Trusted)
 	}
+	if d.Doors != nil {
+		f.doors(d.Doors)
+	}
 	f.listeners()
 	f.admin(d.Admin)
 	f.identity(d.Identity)

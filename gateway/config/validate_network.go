@@ -120,6 +120,14 @@ func (f *findings) listeners() {
 	if a := f.document.ForwardAuth; a != nil {
 		all = append(all, listener{"forward_auth.listen", a.Address()})
 	}
+	if d := f.document.Doors; d != nil {
+		if d.Address() != "" {
+			all = append(all, listener{"doors.listen", d.Address()})
+		}
+		if d.Redis != "" {
+			all = append(all, listener{"doors.redis", d.Redis})
+		}
+	}
 	for i, l := range all {
 		if err := checkListen(l.address); err != nil {
 			f.check(l.field, err)

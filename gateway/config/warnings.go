@@ -63,6 +63,9 @@ func (d *Document) Unrouted() string {
 	if d.ForwardAuth != nil {
 		so = append(so, "no request that forward_auth is asked about is limited")
 	}
+	if d.Doors != nil && slices.Contains(d.Doors.GRPC, DoorExtAuthz) {
+		so = append(so, "no request that the door extauthz is asked about is limited")
+	}
 	if len(so) == 0 {
 		return ""
 	}
