@@ -59,6 +59,8 @@ check-modules: ## check go.mod, go.sum and the modules they name
 	$(step) "go.mod of cmd/bench is tidy" go -C cmd/bench mod tidy -diff
 	$(step) "modules of cluster-tests/caddy are what its go.sum says" go -C cluster-tests/caddy mod verify
 	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
+	$(step) "modules of cluster-tests/gubernator are what its go.sum says" go -C cluster-tests/gubernator mod verify
+	$(step) "go.mod of cluster-tests/gubernator is tidy" go -C cluster-tests/gubernator mod tidy -diff
 
 # These read the tree, and run nothing of it at the same time: the race detector would only make them slow.
 of_tree := cluster-tests/(mutants|pictures|references|spine)

@@ -79,6 +79,10 @@ var mayImport = map[string][]string{
 	"rpc/transport":       {"actor/limit", "internal/bound", "internal/fault"},
 	"rpc/credentials":     {"internal/bearer", "internal/bound", "internal/metrics", "ring/key", "ring/secret", "rpc/access", "rpc/transport"},
 	"rpc/web":             {"actor/limit", "internal/bearer", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
+	"rpc/doors/gubernator": {
+		"actor/limit", "internal/metrics", "rpc/pb/gubernatorpb",
+	},
+	"rpc/pb/gubernatorpb": {},
 	"rpc/peers": {
 		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "storage", "storage/difference", "storage/register",
 		"rpc/credentials", "rpc/pb", "rpc/transport",
@@ -87,19 +91,23 @@ var mayImport = map[string][]string{
 		"actor/limit", "actor/together", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/agreed", "ring/cluster", "ring/key",
 		"rpc/access", "rpc/credentials", "rpc/details", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
 	},
-	"rpc/debug":             {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
-	"gateway/keys":          {"actor/limit"},
-	"gateway/config":        {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
-	"gateway/route":         {"gateway/config"},
-	"gateway/identity":      {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/bearer"},
-	"gateway/answer":        {"actor/limit", "gateway/config", "gateway/llm/dialect", "rpc/details"},
-	"gateway/fallback":      {"actor/limit"},
-	"gateway/denial":        {"actor/limit"},
-	"gateway/llm":           {"gateway/llm/dialect", "gateway/llm/sse"},
-	"gateway/llm/sse":       {},
-	"gateway/llm/dialect":   {},
-	"gateway/llm/fakemodel": {},
-	"gateway/metering":      {"actor/limit", "gateway/denial", "gateway/llm"},
+	"rpc/doors/extauthz":        {"internal/fault", "internal/metrics"},
+	"rpc/doors/redis":           {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
+	"rpc/debug":                 {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
+	"gateway/keys":              {"actor/limit"},
+	"gateway/config":            {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
+	"gateway/route":             {"gateway/config"},
+	"gateway/identity":          {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/bearer"},
+	"gateway/answer":            {"actor/limit", "gateway/config", "gateway/llm/dialect", "rpc/details"},
+	"gateway/fallback":          {"actor/limit"},
+	"gateway/denial":            {"actor/limit"},
+	"gateway/llm":               {"gateway/llm/dialect", "gateway/llm/sse"},
+	"gateway/llm/sse":           {},
+	"gateway/llm/dialect":       {},
+	"gateway/llm/fakemodel":     {},
+	"gateway/metering":          {"actor/limit", "gateway/denial", "gateway/llm"},
+	"rpc/doors/rls":             {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/rls/descriptors"},
+	"rpc/doors/rls/descriptors": {"actor/limit", "internal/strictyaml"},
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/llm", "gateway/llm/dialect", "gateway/metering", "gateway/route", "internal/bearer", "internal/speaks",
 	},
@@ -112,10 +120,12 @@ var mayImport = map[string][]string{
 	"cmd/bench/jeton-bench": {},
 	"cmd/bench/modelsdk":    {},
 	"cmd/jeton":             {},
+	"rpc/doors/doorstest":   {"actor", "actor/clock", "actor/limit", "ring", "storage"},
+	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/rls", "rpc/transport"},
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
-var pure = []string{"actor/lease", "actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "storage/difference", "storage/register"}
+var pure = []string{"actor/lease", "actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "rpc/doors/rls/descriptors", "storage/difference", "storage/register"}
 
 // independent are the packages that know nothing of jeton, so that what they say of it does not rest on it.
 var independent = []string{"cluster-tests/history"}
@@ -326,7 +336,7 @@ func TestWhatAGatewayLinks(t *testing.T) {
 }
 
 // measuring are modules for cmd/bench alone: what measures, and the SDKs that it tests with.
-var measuring = []string{"github.com/redis/go-redis", "github.com/HdrHistogram/", "github.com/google/pprof", "github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go"}
+var measuring = []string{"github.com/HdrHistogram/", "github.com/google/pprof", "github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go"}
 
 // TestWhatTheModuleRequires reads go.mod: a program that imports jeton does not get the modules that only measure.
 func TestWhatTheModuleRequires(t *testing.T) {

@@ -1,0 +1,69 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// decide has one check decided, and counts it.
+func (s *session) decide(ctx context.Context, name string, c *check) (limit.Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, decideWithin)
+	defer cancel()
+	d, err := s.cfg.Limiter.Check(ctx, c.request)
+	s.decided(name, d.Allowed && !c.never, err)
+	if err != nil {
+		return d, s.failure(err, c)
+	}
+	return d, nil
+}
+
+// decideAll has the checks that wait decided together, and writes their answers in order. What ends meanwhile is told by errors.
+func (s *session) decideAll(ctx context.Context) {
+	if len(s.waiting) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, decideWithin)
+	defer cancel()
+	var results []limit.Result
+	if len(s.waiting) == 1 {
+		d, err := s.cfg.Limiter.Check(ctx, s.waiting[0].request)
+		results = []limit.Result{{Decision: d, Err: err}}
+	} else {
+		requests := make([]limit.Request, len(s.waiting))
+		for i := range s.waiting {
+			requests[i] = s.waiting[i].request
+		}
+		results = s.cfg.Limiter.CheckBatch(ctx, requests)
+	}
+	for i := range s.waiting {
+		w, result := &s.waiting[i], &results[i]
+		s.decided(w.command.name, result.Decision.Allowed && !w.never, result.Err)
+		if result.Err != nil {
+			s.refuse(w.command.name, s.failure(result.Err, w.check))
+			continue
+		}
+		w.answer(&s.out, &result.Decision)
+		s.metrics.commands.WithLabelValues(w.command.name, answered).Inc()
+	}
+	clear(s.waiting)
+	s.waiting = s.waiting[:0]
+}
+
+// decided counts a check.
+func (s *session) decided(name string, yes bool, err error) {
+	outcome := denied
+	switch {
+	case err != nil:
+		outcome = undecided
+	case yes:
+		outcome = allowed
+	}
+	s.metrics.decisions.WithLabelValues(name, outcome).Inc()
+}
+
+// refuse answers a command with an error.
+func (s *session) refuse(name string, err error) {
+	s.out.fail(err)
+	s.metrics.commands.WithLabelValues(name, refused).Inc()
+}
