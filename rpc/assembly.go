@@ -42,8 +42,10 @@ const (
 
 // Config says what a [Server] is made of.
 type Config struct {
-	// Limiter decides. Required.
+	// Limiter decides; nil leaves jeton.v1.Limiter out. Required without Register.
 	Limiter limit.Limiter
+	// Register registers further services, whose methods stand in the table of rpc/access; nil for none.
+	Register func(grpc.ServiceRegistrar)
 	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
 	Limits func() *limit.Document
 	// Key is the cluster key: what the table of rpc/access says that it takes the key is only for callers that prove that they
@@ -74,8 +76,8 @@ type Config struct {
 // New makes a Server, which is to be stopped even if it never serves. The error says what is missing in cfg, or why the
 // metrics cannot be registered.
 func New(cfg Config) (*Server, error) {
-	if cfg.Limiter == nil {
-		return nil, errors.New("rpc: Limiter is required")
+	if cfg.Limiter == nil && cfg.Register == nil {
+		return nil, errors.New("rpc: Limiter or Register is required")
 	}
 	s := &Server{
 		limiter:  cfg.Limiter,
@@ -107,7 +109,9 @@ func New(cfg Config) (*Server, error) {
 	if err := s.registerServices(cfg); err != nil {
 		return nil, err
 	}
-	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	for service := range s.grpc.GetServiceInfo() {
+		s.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
+	}
 	return s, nil
 }
 
@@ -117,7 +121,12 @@ func (s *Server) registerServices(cfg Config) error {
 	guard := &credentials.Guard{Server: s.grpc, Tokens: cfg.Tokens, Refused: refused, Port: access.Port{
 		Key: cfg.Key != nil, Certificates: cfg.Certificates != nil, Tokens: cfg.Tokens != nil, Peers: cfg.Peer != nil,
 	}}
-	guard.RegisterService(s.description(), s)
+	if cfg.Limiter != nil {
+		guard.RegisterService(s.description(), s)
+	}
+	if cfg.Register != nil {
+		cfg.Register(guard)
+	}
 	if cfg.Limits != nil {
 		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, filler: cfg.Limiter, cluster: cfg.Cluster, adopted: cfg.Adopted})
 	}

@@ -38,6 +38,9 @@ func (e *Gateway) openFronts(s *setup) (err error) {
 			return err
 		}
 	}
+	if err := e.openForeign(s.doc.Doors); err != nil {
+		return err
+	}
 	e.admin, err = e.listen("admin", s.doc.Admin.Address())
 	return err
 }

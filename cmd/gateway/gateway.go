@@ -45,6 +45,7 @@ type Gateway struct {
 	gateway  *core.Gateway
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
+	foreign                   []*protocolDoor
 
 	following following // the file on disk
 	opened    time.Time
@@ -60,6 +61,12 @@ func (e *Gateway) ProxyAddr() string { return e.proxy.Addr() }
 
 // ForwardAuthAddr is the address at which other proxies ask; empty without one.
 func (e *Gateway) ForwardAuthAddr() string { return e.forwardAuth.Addr() }
+
+// DoorsAddr is the address of the doors that speak gRPC, and RedisAddr that of the one for Redis' protocol; empty without one.
+func (e *Gateway) DoorsAddr() string { return e.foreignAt("doors.listen").Addr() }
+
+// RedisAddr is the address for clients that speak Redis' protocol; empty without one.
+func (e *Gateway) RedisAddr() string { return e.foreignAt("doors.redis").Addr() }
 
 // AdminAddr is the address for operators.
 func (e *Gateway) AdminAddr() string { return e.admin.Addr() }

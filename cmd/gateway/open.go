@@ -78,8 +78,12 @@ func (e *Gateway) openServers(s *setup) error {
 		return err
 	}
 	e.admin.prepare(web.NewServer(nil, e.cfg.Logger), web.Counted(admin), e.cfg.Logger)
+	foreign, err := e.foreignList(s.doc.Doors)
+	if err != nil {
+		return err
+	}
 	e.doors.Start(e.admin) // which is stopped last, so that the gateway can be watched while it stops
-	e.doors.Start(e.list(s)...)
+	e.doors.Start(append(e.list(s), foreign...)...)
 	return nil
 }
 

@@ -23,18 +23,22 @@ type setup struct {
 
 	shown  *tls.Certificate // to clients of the proxy; nil for plain HTTP
 	tokens *bearer.Set      // of operators; nil if none is asked for
+	redis  *bearer.Set      // of clients that speak Redis' protocol; nil if none is asked for
 
-	proxies, askers *identity.Networks // trusted ones in front of the proxy, and those that may ask
+	proxies, askers, callers *identity.Networks // trusted ones in front of the proxy, those that may ask, and those that may call the doors
 }
 
 // newSetup makes what a gateway runs on. The error is everything that is wrong, each with the field that it is about.
 func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 	s := &setup{
 		doc: doc, digest: digest,
-		proxies: identity.NewNetworks(doc.Identity.TrustedProxies), askers: identity.NewNetworks(nil),
+		proxies: identity.NewNetworks(doc.Identity.TrustedProxies), askers: identity.NewNetworks(nil), callers: identity.NewNetworks(nil),
 	}
 	if doc.ForwardAuth != nil {
 		s.askers = identity.NewNetworks(doc.ForwardAuth.Networks())
+	}
+	if doc.Doors != nil {
+		s.callers = identity.NewNetworks(doc.Doors.Networks())
 	}
 	var errs []error
 	note := func(field string, err error) {
@@ -62,6 +66,11 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 		tokens, err := bearer.Parse(doc.Admin.TokenFile.Bytes())
 		note("admin.token_file", err)
 		s.tokens = bearer.NewSet(tokens...)
+	}
+	if doc.Doors != nil && doc.Doors.RedisTokenFile.Given() {
+		tokens, err := bearer.Parse(doc.Doors.RedisTokenFile.Bytes())
+		note("doors.redis_token_file", err)
+		s.redis = bearer.NewSet(tokens...)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -109,7 +118,16 @@ func (s *setup) settings() []setting {
 	if d.Proxy != nil {
 		p, proxy = *d.Proxy, d.Proxy.Address()
 	}
+	var o config.Doors
+	if d.Doors != nil {
+		o = *d.Doors
+	}
 	return append(all,
+		setting{"doors.grpc", strings.Join(o.GRPC, ", ")},
+		setting{"doors.listen", o.Address()},
+		setting{"doors.rls_config", o.RLSConfig.At},
+		setting{"doors.redis", o.Redis},
+		setting{"doors.redis_token_file", presence(o.RedisTokenFile.Given())},
 		setting{"proxy.listen", proxy},
 		setting{"proxy.tls", presence(p.TLS != nil)},
 		setting{"proxy.max_header", fmt.Sprint(p.MaxHeaderBytes())},

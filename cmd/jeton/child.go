@@ -40,11 +40,17 @@ type child struct {
 	last string // why it has ended, or the last line that it said
 }
 
-// newChild plans a process whose addresses have the ports from first on; 0 takes any that are free and not taken.
+// places are how far the ports of addresses lie behind the first one of their process.
+var places = map[string]int{
+	"grpc": 0, "gossip": 1, "http": 2, "raft": 3, "redis": 6,
+	"proxy": 0, "admin": 1, "forward-auth": 2, "doors": 3,
+}
+
+// newChild plans a process whose addresses have their ports from first on; 0 takes any that are free and not taken.
 func newChild(name, health string, kinds []string, first int, taken map[string]bool) (*child, error) {
 	c := &child{name: name, health: health, ports: map[string]string{}}
-	for i, kind := range kinds {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+i))
+	for _, kind := range kinds {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+places[kind]))
 		if first == 0 {
 			free, err := freeAddress(taken)
 			if err != nil {

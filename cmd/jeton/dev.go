@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +76,7 @@ func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err erro
 	case cfg.gateways < 1 || cfg.gateways > maxDevGateways:
 		return fmt.Errorf("--gateways %d: give 1 to %d", cfg.gateways, maxDevGateways)
 	case cfg.gatewayPort < 0 || cfg.gatewayPort+10*(cfg.gateways-1)+len(gatewayAddresses) > 65536:
-		return fmt.Errorf("--gateway-port %d: give one with room for two more behind it, such as 7780, or 0", cfg.gatewayPort)
+		return fmt.Errorf("--gateway-port %d: give one with room for three more behind it, such as 7780, or 0", cfg.gatewayPort)
 	}
 	keeps := cfg.data != ""
 	cfg.complete()
@@ -195,6 +196,13 @@ To a language model behind it, which streams for six seconds: an estimate is hel
   curl -N -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/chat/completions -d '{"model":"sample","stream":true,"max_tokens":500,"messages":[{"role":"user","content":"Hello"}]}'
   {{.Program}} holds tokens customer:{{.TestOwner}}{{if .Server}} --server {{.Server}}{{end}}
 {{end}}
+As clients of other systems do (docs/doors.md): Redis' protocol at {{.First.Redis}}, gubernator's and Envoy's at the gRPC ports:
+
+  redis-cli -p {{.RedisPort}} CL.THROTTLE user:42 9 10 60
+  curl http://{{.First.HTTP}}/v1/GetRateLimits -d '{"requests":[{"name":"sample","uniqueKey":"user:42","hits":1,"limit":10,"duration":60000}]}'
+  grpcurl -plaintext -d '{"domain":"sample","descriptors":[{"entries":[{"key":"user","value":"42"}]}]}' {{.First.GRPC}} envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit
+  grpcurl -plaintext -d '{"attributes":{"source":{"address":{"socketAddress":{"address":"203.0.113.9"}}},"request":{"http":{"method":"GET","host":"localhost","path":"/v1/items","scheme":"http"}}}}' {{.Doors}} envoy.service.auth.v3.Authorization/Check
+
   kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else if eq 2 (len .Nodes)}}its keys wait until it is started again: two nodes keep one replica of each, three and more keep three{{else}}checks go on; it is started again{{end}}
 
 Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}} and {{if .Keeps}}keeps{{else}}removes{{end}} the data.
@@ -217,12 +225,12 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		}
 	}
 	type shown struct {
-		Name, GRPC, HTTP string
-		PID              int
+		Name, GRPC, HTTP, Redis string
+		PID                     int
 	}
 	var nodes []shown
 	for _, n := range s.nodes {
-		nodes = append(nodes, shown{n.name, local(n.at("grpc")), local(n.at("http")), n.pid()})
+		nodes = append(nodes, shown{n.name, local(n.at("grpc")), local(n.at("http")), local(n.at("redis")), n.pid()})
 	}
 	type another struct {
 		Name, Proxy, Admin string
@@ -245,7 +253,7 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
-		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others,
+		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others, "Doors": local(front.at("doors")), "RedisPort": portOf(s.nodes[0].at("redis")),
 		"GatewayPID": front.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
 		"Items": has(doc, "items"), "Search": has(doc, "search"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
 	})
@@ -257,6 +265,12 @@ func program() string {
 		return "go run ./cmd/jeton"
 	}
 	return os.Args[0]
+}
+
+// portOf is the port of an address.
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address) // dev has made it
+	return port
 }
 
 // local is a loopback address as people type it.

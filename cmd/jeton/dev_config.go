@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,6 +23,34 @@ type devConfig struct {
 
 // sampleFile is the file with the sample limits in the data directory.
 const sampleFile = "limits.yaml"
+
+// rlsFolder is the folder with the sample limits of Envoy's rate limit service in the data directory.
+const rlsFolder = "rls"
+
+// sampleRLS are they.
+const sampleRLS = `# Limits as envoyproxy/ratelimit writes them: nodes of jeton dev follow the files of this folder.
+domain: sample
+descriptors:
+  - key: user
+    rate_limit:
+      unit: minute
+      requests_per_unit: 10
+`
+
+// rls is the path of the folder.
+func (cfg devConfig) rls() string { return filepath.Join(cfg.data, rlsFolder) }
+
+// seedRLS writes them, unless there are some.
+func (cfg devConfig) seedRLS() error {
+	if err := os.MkdirAll(cfg.rls(), 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(cfg.rls(), "sample.yaml")
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(path, []byte(sampleRLS), 0o600)
+}
 
 // documentFile is that with the document of the i-th gateway.
 func documentFile(i int) string { return numbered("gateway", i) + ".yaml" }
@@ -93,6 +123,9 @@ func (cfg devConfig) begins() bool {
 
 // seed writes the sample limits for a new cluster, or checks the limits file that was given.
 func (cfg devConfig) seed() error {
+	if err := cfg.seedRLS(); err != nil {
+		return err
+	}
 	switch {
 	case cfg.samples() && cfg.begins():
 		return os.WriteFile(cfg.limits, []byte(sampleLimits), 0o600)

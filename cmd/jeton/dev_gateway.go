@@ -51,6 +51,11 @@ proxy:
 forward_auth:
   listen: {{.ForwardAuth}}
 
+# Or answer Envoy by its external authorization over gRPC, for the same routes.
+doors:
+  listen: {{.Doors}}
+  grpc: [extauthz]
+
 # Where operators look: /readyz, /metrics, /debug/config, /v1/denials/{id}.
 admin:
   listen: {{.Admin}}
@@ -145,7 +150,7 @@ func (cfg devConfig) writeDocument(i int, s *swarm, sample string, doc *limit.Do
 	var text bytes.Buffer
 	if err := documentText.Execute(&text, map[string]any{
 		"Servers": strings.Join(servers, ", "), "Sample": sample,
-		"Gateways": len(s.gateways), "Name": numbered("dev", i), "Proxy": g.at("proxy"), "Admin": g.at("admin"), "ForwardAuth": g.at("forward-auth"),
+		"Gateways": len(s.gateways), "Name": numbered("dev", i), "Proxy": g.at("proxy"), "Admin": g.at("admin"), "ForwardAuth": g.at("forward-auth"), "Doors": g.at("doors"),
 		"SecretFile": secretFile, "Digest": identity.Digest(secret, testKey), "TestKey": testKey, "TestOwner": testOwner,
 		"Items": has(doc, "items"), "Search": has(doc, "search"), "Login": has(doc, "login"), "Model": hasModel(doc),
 	}); err != nil {

@@ -25,7 +25,7 @@ func TestDevRefuses(t *testing.T) {
 		{"--nodes 10", "--nodes 10: give 1 to 9"},
 		{"--port -1", "--port -1"},
 		{"--port 65500", "--port 65500"},
-		{"--gateway-port -1", "--gateway-port -1: give one with room for two more"},
+		{"--gateway-port -1", "--gateway-port -1: give one with room for three more"},
 		{"--gateway-port 65534", "--gateway-port 65534"},
 		{"--gateways 0", "--gateways 0: give 1 to 9"},
 		{"--gateways 10", "--gateways 10: give 1 to 9"},
@@ -43,7 +43,7 @@ func TestDevRefuses(t *testing.T) {
 // The gateway's port is that of the documentation, as long as no node has it.
 func TestTheGatewaysPortInDev(t *testing.T) {
 	for _, tt := range []struct{ port, nodes, want int }{
-		{7700, 1, 7780}, {7700, 3, 7780}, {7700, 8, 7780}, {7700, 9, 7790}, {7780, 3, 7810}, {7782, 1, 7792}, {7783, 3, 7780}, {7900, 9, 7780}, {0, 3, 0},
+		{7700, 1, 7780}, {7700, 3, 7780}, {7700, 8, 7780}, {7700, 9, 7790}, {7780, 3, 7810}, {7782, 1, 7792}, {7784, 3, 7780}, {7900, 9, 7780}, {0, 3, 0},
 	} {
 		if got := (devConfig{port: tt.port, nodes: tt.nodes, gateways: 1}).freeGatewayPort(); got != tt.want {
 			t.Errorf("%d nodes from port %d: the gateway's port is %d, want %d", tt.nodes, tt.port, got, tt.want)

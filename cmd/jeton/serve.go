@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -119,6 +121,7 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate that callers are shown; with --tls-key and --tls-ca they speak TLS, and HTTP is HTTPS")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
+	flags.StringVar(&cfg.RedisTokenFile, "redis-token-file", "", "file with tokens, one a line, of which clients that speak Redis' protocol show one by AUTH; empty takes clients without, of this machine only")
 	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with the tokens of operators, one a line: they let them look at buckets, fill them and change limits, as the cluster key's own token does")
 	cfg.ListenMemory = node.DefaultListenMemory
 	flags.Var(cli.Size{Bytes: &cfg.ListenMemory, Least: node.MinListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
@@ -128,6 +131,9 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
+	flags.StringVar(&cfg.ListenRedis, "listen-redis", "", "address for clients that speak Redis' protocol, such as 127.0.0.1:7706; none if empty")
+	flags.StringSliceVar(&cfg.Doors, "doors", nil, "protocols of other systems that the gRPC port answers too: "+strings.Join(doors.Names(), ", "))
+	flags.StringVar(&cfg.RLSConfig, "rls-config", "", "directory with the configuration of envoyproxy/ratelimit, for --doors rls")
 	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address for raft, by which nodes agree on members, limits and the table")
 	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
 }

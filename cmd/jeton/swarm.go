@@ -37,8 +37,8 @@ type failure struct {
 
 // The kinds of addresses of a node and of a gateway, in the order of their ports.
 var (
-	nodeAddresses    = []string{"grpc", "gossip", "http", "raft"}
-	gatewayAddresses = []string{"proxy", "admin", "forward-auth"}
+	nodeAddresses    = []string{"grpc", "gossip", "http", "raft", "redis"}
+	gatewayAddresses = []string{"proxy", "admin", "forward-auth", "doors"}
 )
 
 const (
@@ -85,6 +85,7 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 			n.args = append(n.args, "--limits", cfg.limits)
 		}
 		n.args = append(n.args, memory...)
+		n.args = append(n.args, "--doors", "gubernator,rls", "--rls-config", cfg.rls())
 		for _, kind := range nodeAddresses {
 			n.args = append(n.args, "--listen-"+kind, n.ports[kind])
 		}

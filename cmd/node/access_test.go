@@ -73,6 +73,7 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 		"TLS without a certificate":     {uncertified, fileToken},
 	}
 	keyFile, tokens := writeFile(t, "key", secret), writeFile(t, "tokens", fileToken+"\n")
+	rules := filepath.Dir(writeFile(t, "rules.yaml", "{domain: d, descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 2}}]}"))
 	for name, tt := range map[string]struct {
 		cfg   node.Config
 		alone bool
@@ -106,6 +107,7 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := tt.cfg
 			cfg.Data, cfg.Logger, cfg.ListenGRPC = t.TempDir(), slog.New(slog.DiscardHandler), "127.0.0.1:0"
+			cfg.Doors, cfg.RLSConfig = []string{"gubernator", "rls"}, rules
 			if !tt.alone {
 				cfg.ListenGossip, cfg.ListenRaft = "127.0.0.1:0", "127.0.0.1:0" // a cluster of one
 			}
@@ -262,6 +264,7 @@ func TestEveryRouteAsEveryCaller(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := tt.cfg
 			cfg.Data, cfg.Limits, cfg.Advertise, cfg.Logger = t.TempDir(), limits, "127.0.0.1", slog.New(slog.DiscardHandler)
+			cfg.Doors = []string{"gubernator"}
 			cfg.ListenGRPC, cfg.ListenGossip, cfg.ListenRaft = own, own, own // a cluster of one
 			n := open(t, cfg)
 			shown := map[string]bool{"": false, "wrong-wrong-wrong-wrong": false, tokenOf(t, secret): tt.byKey, fileToken: tt.byFile}

@@ -33,6 +33,12 @@ type Config struct {
 	ShowHotKeys bool
 	// ListenGRPC and ListenHTTP are addresses such as 127.0.0.1:7700; empty means not to listen.
 	ListenGRPC, ListenHTTP string
+	// Doors are the names of protocols of other systems that the gRPC port answers besides: see [doors.Names]. RLSConfig is the directory with the limits of the door rls.
+	Doors     []string
+	RLSConfig string
+	// ListenRedis is the address of the door for Redis' protocol; empty means none. RedisTokenFile names a file with tokens, one a line, of which clients show one by AUTH; empty means
+	// that they need none, and then only clients on this machine are taken, unless Insecure.
+	ListenRedis, RedisTokenFile string
 	// ListenGossip and ListenRaft are where the nodes of a cluster find each other and agree. Empty means that this node is
 	// alone, now and in this life; with them, ListenGRPC is required.
 	ListenGossip, ListenRaft string

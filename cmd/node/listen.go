@@ -39,7 +39,7 @@ func share(name string) bound.Share {
 	switch name {
 	case grpcOption:
 		return bound.Share{Part: 1, Of: 2}
-	case httpOption:
+	case httpOption, redisOption:
 		return bound.Share{Part: 1, Of: 4, Most: 4096}
 	}
 	return bound.Share{Part: 1, Of: 8, Most: 512} // gossip and raft, which only nodes have to do with
@@ -71,7 +71,11 @@ func (n *parts) checkListen(name, address string) error {
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	if name == httpOption {
+	switch name {
+	case redisOption:
+		return fmt.Errorf("%s can be reached from other machines, and any client that reaches it could check and reset: "+
+			"give --redis-token-file, listen on 127.0.0.1, or use --insecure if the network is trusted", address)
+	case httpOption:
 		return fmt.Errorf("%s can be reached from other machines, and any client that reaches it could read and fill buckets: "+
 			"give --admin-token-file or --cluster-key-file, listen on 127.0.0.1, or use --insecure if the network is trusted", address)
 	}
@@ -85,6 +89,7 @@ const (
 	httpOption   = "listen-http"
 	gossipOption = "listen-gossip"
 	raftOption   = "listen-raft"
+	redisOption  = "listen-redis"
 )
 
 // requiresProof says whether clients of a listener have to prove who they are before they may do what is not open to all.
@@ -94,6 +99,8 @@ func (n *parts) requiresProof(name string) bool {
 		return n.secrets.key != nil || n.secrets.certificates != nil
 	case httpOption:
 		return n.secrets.tokens != nil
+	case redisOption:
+		return n.secrets.redis != nil
 	}
 	return n.secrets.key != nil
 }

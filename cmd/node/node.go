@@ -63,6 +63,9 @@ func (n *Node) GRPCAddr() string { return door.Address(n.grpcListener) }
 // HTTPAddr is the address of the JSON API, the metrics and the debug pages.
 func (n *Node) HTTPAddr() string { return door.Address(n.httpListener) }
 
+// RedisAddr is the address for clients that speak Redis' protocol; empty without one.
+func (n *Node) RedisAddr() string { return door.Address(n.redisListener) }
+
 // Failed is closed when the node cannot go on: its disk has failed, or a listener, or it does not belong to the cluster.
 // Err says how. The node is then to be closed.
 func (n *Node) Failed() <-chan struct{} { return n.doors.Failed() }

@@ -72,6 +72,9 @@ func (n *Node) openListeners() (err error) {
 	if n.httpListener, err = n.listen(httpOption, n.cfg.ListenHTTP); err != nil {
 		return err
 	}
+	if n.redisListener, err = n.listen(redisOption, n.cfg.ListenRedis); err != nil {
+		return err
+	}
 	for name, address := range map[string]string{gossipOption: n.cfg.ListenGossip, raftOption: n.cfg.ListenRaft} {
 		if address == "" {
 			continue

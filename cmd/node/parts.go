@@ -32,7 +32,7 @@ type parts struct {
 	grpc      *rpc.Server
 	http      *http.Server
 
-	grpcListener, httpListener net.Listener
+	grpcListener, httpListener, redisListener net.Listener
 
 	doors    *door.Doors    // the ways in
 	opened   door.Closers   // everything else

@@ -14,12 +14,16 @@ import (
 // rereadEvery is how often the files of certificates and tokens are looked at. They are small.
 const rereadEvery = 2 * time.Second
 
+// redisTokenOption names the file with the tokens of clients that speak Redis' protocol.
+const redisTokenOption = "redis-token-file"
+
 // secrets are what a node knows others by: the cluster key, which stays as it was read, and certificates and tokens, which
 // follow their files.
 type secrets struct {
 	key          *key.Key                  // nil for none
 	certificates *credentials.Certificates // nil: callers speak plainly
-	tokens       *credentials.Tokens       // nil for none
+	tokens       *credentials.Tokens       // of operators; nil for none
+	redis        *credentials.Tokens       // of clients that speak Redis' protocol; nil for none
 
 	log     *slog.Logger
 	mu      sync.Mutex
@@ -52,6 +56,13 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 			return err
 		}
 		s.watched = append(s.watched, &watchedFiles{options: "tls-cert, tls-key, tls-ca", reload: s.certificates.Reload})
+	}
+	if cfg.RedisTokenFile != "" {
+		s.redis, err = credentials.NewTokens(credentials.TokensConfig{File: cfg.RedisTokenFile, Option: redisTokenOption, Insecure: cfg.Insecure})
+		if err != nil {
+			return err
+		}
+		s.watched = append(s.watched, &watchedFiles{options: redisTokenOption, reload: s.redis.Reload})
 	}
 	if s.key == nil && cfg.AdminTokenFile == "" {
 		return nil

@@ -57,6 +57,8 @@ func send(t *testing.T, c *http.Client, scheme, method, address, path, token str
 	switch {
 	case path == "/v1/check":
 		body = `{"key":"k","limits":["demo"]}`
+	case path == "/v1/GetRateLimits":
+		body = `{"requests": [{"name": "n", "uniqueKey": "k", "hits": 1, "limit": 10, "duration": 60000}]}`
 	case path == "/v1/check-all":
 		body = `{"checks":[{"key":"k","limits":["demo"]}]}`
 	case path == "/v1/extend":

@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/debug"
+	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
@@ -27,6 +28,11 @@ func (n *Node) openServers() (err error) {
 		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster, Limits: n.Limits, Adopted: m.awaitAdopted}
 		api.Resetter = rpc.Resets{Resetter: n.decides, Cluster: m.cluster}
 	}
+	services, err := n.openServices()
+	if err != nil {
+		return err
+	}
+	cfg.Register = doors.Register(services)
 	if n.grpc, err = rpc.New(cfg); err != nil {
 		return err
 	}
@@ -34,13 +40,17 @@ func (n *Node) openServers() (err error) {
 	if api.Other, err = debug.New(pages); err != nil {
 		return err
 	}
-	if n.http, err = n.httpServer(api); err != nil {
+	if n.http, err = n.httpServer(api, services); err != nil {
 		return err
 	}
 	if n.secrets.certificates != nil {
 		n.http.TLSConfig = n.secrets.certificates.HTTPS()
 	}
-	n.doors.Start(n.doorList()...)
+	redis, err := n.redisDoor()
+	if err != nil {
+		return err
+	}
+	n.doors.Start(append(n.doorList(), redis...)...)
 	if len(n.secrets.watched) > 0 {
 		n.running.Go(func() { n.secrets.watch(n.stopping) })
 	}
@@ -48,8 +58,8 @@ func (n *Node) openServers() (err error) {
 	return nil
 }
 
-// httpServer is the server of the JSON API and the pages behind it, with the guard before both.
-func (n *Node) httpServer(cfg web.APIConfig) (*http.Server, error) {
+// httpServer is the server of the doors that speak HTTP, of the JSON API and the pages behind both, with the guard before all of them.
+func (n *Node) httpServer(cfg web.APIConfig, services []doors.Service) (*http.Server, error) {
 	api, err := web.NewAPI(cfg)
 	if err != nil {
 		return nil, err
@@ -58,7 +68,7 @@ func (n *Node) httpServer(cfg web.APIConfig) (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guarded, err := web.NewGuard(api, web.GuardConfig{
+	guarded, err := web.NewGuard(doors.Web(services, api), web.GuardConfig{
 		Door: access.NodeHTTP, Beyond: isRemote(n.httpListener), Tokens: tokens.Counts, Name: tokens.Name, Where: tokens.Where(), Registerer: n.metrics,
 	})
 	return web.NewServer(guarded, n.cfg.Logger), err

@@ -13,6 +13,7 @@ const (
 	NodeGRPC    Door = iota // a node's gRPC port, 7700
 	NodeHTTP                // a node's HTTP port, 7702
 	GatewayHTTP             // a gateway's operator port, 7781
+	GatewayGRPC             // a gateway's doors that speak gRPC, 7783
 )
 
 // A Need is what a caller has to show.

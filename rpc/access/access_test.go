@@ -48,11 +48,18 @@ func TestWhatTakesNoProof(t *testing.T) {
 			"/jeton.v1.Limiter/Check", "/jeton.v1.Limiter/CheckBatch", "/jeton.v1.Limiter/CheckStream", "/jeton.v1.Limiter/CheckAll", "/jeton.v1.Limiter/Return",
 			"/jeton.v1.Limiter/Settle",
 			"/jeton.v1.Cluster/Watch", "/jeton.v1.Admin/Limits", "/jeton.v1.Admin/Status",
+			"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "/pb.gubernator.V1/GetRateLimits", "/pb.gubernator.V1/HealthCheck", "/pb.gubernator.V1/LiveCheck",
 			"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/grpc.health.v1.Health/Watch",
 			"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 		},
-		access.NodeHTTP:    {"GET /", "GET /livez", "GET /readyz", "GET /metrics", "POST /v1/check", "POST /v1/check-all", "POST /v1/hold", "POST /v1/settle", "POST /v1/extend", "POST /v1/return", "GET /v1/limits"},
+		access.NodeHTTP:    {"GET /", "GET /livez", "GET /readyz", "GET /metrics", "POST /v1/check", "POST /v1/check-all", "POST /v1/hold", "POST /v1/settle", "POST /v1/extend", "POST /v1/return", "GET /v1/limits", "POST /v1/GetRateLimits", "GET /v1/HealthCheck", "GET /v1/LiveCheck"},
 		access.GatewayHTTP: {"GET /livez", "GET /readyz", "GET /metrics"},
+		access.GatewayGRPC: {
+			"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "/pb.gubernator.V1/GetRateLimits", "/pb.gubernator.V1/HealthCheck", "/pb.gubernator.V1/LiveCheck",
+			"/envoy.service.auth.v3.Authorization/Check",
+			"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/grpc.health.v1.Health/Watch",
+			"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+		},
 	}
 	seen := map[string]bool{}
 	for _, e := range access.Table() {

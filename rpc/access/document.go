@@ -30,6 +30,9 @@ func Markdown() string {
 			Reach: "nothing", Check: "", Look: "a token, where the document has `admin.token_file`; no web page",
 			Change: "a token, where the document has `admin.token_file`; no web page", Key: "",
 		}},
+		{GatewayGRPC, "A gateway's doors that speak gRPC, 7783", [...]string{
+			Reach: "an address in `doors.trusted`", Check: "an address in `doors.trusted`", Look: "", Change: "", Key: "",
+		}},
 	} {
 		fmt.Fprintf(&out, "**%s**\n\n| call | does | takes |\n|---|---|---|\n", d.title)
 		for _, e := range Table() {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// methods are the entries of the gRPC door, by method.
+// methods are the entries of the gRPC doors, by method. What stands at both needs the same.
 var methods = sync.OnceValue(func() map[string]Entry {
 	found := map[string]Entry{}
 	for _, e := range Table() {
-		if e.Door == NodeGRPC {
+		if e.Door == NodeGRPC || e.Door == GatewayGRPC {
 			found[e.Call] = e
 		}
 	}

@@ -3,11 +3,36 @@ package access
 import "slices"
 
 // Table is every call at every door.
-func Table() []Entry { return slices.Concat(ofNode(), ofGateway()) }
+func Table() []Entry {
+	return slices.Concat(ofNode(), ofDoors(NodeGRPC), ofPages(), ofGateway(), ofDoors(GatewayGRPC), []Entry{
+		{GatewayGRPC, "/envoy.service.auth.v3.Authorization/Check", Check, "decides by the routes of the document, for Envoy: where the door `extauthz` is open"},
+	}, ofHealth(GatewayGRPC))
+}
 
-// ofNode is every call at the doors of a node.
-func ofNode() []Entry {
+// ofDoors is every call of the doors that speak gRPC, at a door where they can be open.
+func ofDoors(at Door) []Entry {
 	return []Entry{
+		{at, "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", Check, "decides, for Envoy: where the door `rls` is open"},
+		{at, "/pb.gubernator.V1/GetRateLimits", Check, "decides, for clients of gubernator: where the door `gubernator` is open. RESET_REMAINING fills buckets of limits that requests define"},
+		{at, "/pb.gubernator.V1/HealthCheck", Reach, "says whether it serves, likewise"},
+		{at, "/pb.gubernator.V1/LiveCheck", Reach, "likewise"},
+	}
+}
+
+// ofHealth is every call by which a gRPC server tells about itself.
+func ofHealth(at Door) []Entry {
+	return []Entry{
+		{at, "/grpc.health.v1.Health/Check", Reach, "says whether it serves"},
+		{at, "/grpc.health.v1.Health/List", Reach, "likewise"},
+		{at, "/grpc.health.v1.Health/Watch", Reach, "likewise, and again when that changes"},
+		{at, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Reach, "lists these methods"},
+		{at, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Reach, "likewise"},
+	}
+}
+
+// ofNode is every call at the gRPC port of a node, but for doors.
+func ofNode() []Entry {
+	return append([]Entry{
 		{NodeGRPC, "/jeton.v1.Limiter/Check", Check, "decides"},
 		{NodeGRPC, "/jeton.v1.Limiter/CheckBatch", Check, "decides many"},
 		{NodeGRPC, "/jeton.v1.Limiter/CheckStream", Check, "decides a stream of checks; the answers come in any order"},
@@ -36,12 +61,12 @@ func ofNode() []Entry {
 		{NodeGRPC, "/jeton.v1.Peer/Install", Key, "begins an epoch of a partition"},
 		{NodeGRPC, "/jeton.v1.Peer/Export", Key, "hands out registers"},
 		{NodeGRPC, "/jeton.v1.Peer/Call", Key, "carries membership messages"},
-		{NodeGRPC, "/grpc.health.v1.Health/Check", Reach, "says whether the node serves"},
-		{NodeGRPC, "/grpc.health.v1.Health/List", Reach, "likewise"},
-		{NodeGRPC, "/grpc.health.v1.Health/Watch", Reach, "likewise, and again when that changes"},
-		{NodeGRPC, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Reach, "lists these methods"},
-		{NodeGRPC, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Reach, "likewise"},
+	}, ofHealth(NodeGRPC)...)
+}
 
+// ofPages is every call at the HTTP port of a node.
+func ofPages() []Entry {
+	return []Entry{
 		{NodeHTTP, "GET /", Reach, "lists these routes"},
 		{NodeHTTP, "GET /livez", Reach, "says that the node is alive"},
 		{NodeHTTP, "GET /readyz", Reach, "says whether the node takes checks (`?strict`: of every key)"},
@@ -52,6 +77,9 @@ func ofNode() []Entry {
 		{NodeHTTP, "POST /v1/settle", Check, "says how many tokens of a hold were used: `{\"hold\":\"…\",\"cost\":1200}`"},
 		{NodeHTTP, "POST /v1/extend", Check, "makes a permit of a concurrency limit last its lease from now on: `{\"key\":\"user:42\",\"receipt\":{…}}`; or a hold: `{\"hold\":\"…\",\"for\":\"60s\"}`"},
 		{NodeHTTP, "POST /v1/return", Check, "returns the tokens that receipts stand for: `{\"key\":\"user:42\",\"receipts\":[…]}`"},
+		{NodeHTTP, "POST /v1/GetRateLimits", Check, "decides, for clients of gubernator: where the door `gubernator` is open"},
+		{NodeHTTP, "GET /v1/HealthCheck", Reach, "says whether the node serves, likewise"},
+		{NodeHTTP, "GET /v1/LiveCheck", Reach, "likewise"},
 		{NodeHTTP, "GET /v1/limits", Check, "shows the limits, and in ETag their version"},
 		{NodeHTTP, "PUT /v1/limits", Change, "replaces the limits: `curl -T limits.yaml` (`If-Match`: only this version; `?remove=true`: limits left out are removed)"},
 		{NodeHTTP, "GET /v1/limits/history", Look, "shows the last versions of the limits (`?version=3`: that one, with its document)"},

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -26,6 +27,8 @@ type TokensConfig struct {
 	Key *key.Key
 	// File has tokens, one per line: see [bearer.Parse]. Empty for none.
 	File string
+	// Option is the option that names File; empty for admin-token-file.
+	Option string
 	// Local says that the node has made File itself.
 	Local bool
 	// Insecure takes a File that others on the machine may read.
@@ -87,7 +90,7 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	}
 	if err != nil {
 		t.metrics.failures.Inc()
-		return false, fmt.Errorf("admin-token-file: %w", err)
+		return false, fmt.Errorf("%s: %w", cmp.Or(t.cfg.Option, "admin-token-file"), err)
 	}
 	t.put(found, bearer.Names(text))
 	t.text = text

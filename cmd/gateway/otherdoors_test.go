@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/rpc/doors"
+	"github.com/jeton-dev/jeton/rpc/pb/gubernatorpb"
+)
+
+// The document knows the doors that there are.
+func TestDoorsOfTheDocument(t *testing.T) {
+	if got, want := strings.Join(config.GRPCDoors(), ","), strings.Join(doors.Names(), ","); got != want {
+		t.Errorf("the document knows %s, and there are %s", got, want)
+	}
+}
+
+// A gateway answers at the doors of its document: by its routes, and from the buckets of its cluster.
+func TestDoorsOfAGateway(t *testing.T) {
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules")
+	if err := os.Mkdir(rules, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(rules, "d.yaml"), "{domain: gateway, descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 1}}]}")
+	tokens := filepath.Join(dir, "tokens")
+	write(t, tokens, "0123456789abcdef\n")
+	if err := os.Chmod(tokens, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "gateway.yaml")
+	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 2s}\nadmin: {listen: '127.0.0.1:0'}\n"+
+		"doors: {grpc: [extauthz, gubernator, rls], listen: '127.0.0.1:0', rls_config: rules, redis: '127.0.0.1:0', redis_token_file: tokens}\n"+
+		"routes: [{name: api, path: /api, checks: [{key: ['door:{ip}'], limits: [two]}]}]\n")
+	r := openAt(t, path, Config{})
+	conn, err := grpc.NewClient("passthrough:///"+r.DoorsAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // it has been answered
+
+	for i, want := range []codes.Code{codes.OK, codes.OK, codes.PermissionDenied} {
+		a, err := authv3.NewAuthorizationClient(conn).Check(t.Context(), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+			Source:  &authv3.AttributeContext_Peer{Address: socket("203.0.113.9")},
+			Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{Method: "GET", Host: "example.com", Path: "/api/x", Scheme: "http"}},
+		}})
+		if err != nil || (codes.Code(a.GetStatus().GetCode()) == codes.OK) != (want == codes.OK) || want != codes.OK && a.GetDeniedResponse().GetStatus().GetCode() != 429 {
+			t.Errorf("Envoy asks for authorization the %d. time: %v, %v, want %v", i+1, a, err, want)
+		}
+	}
+	for i, want := range []ratelimitv3.RateLimitResponse_Code{ratelimitv3.RateLimitResponse_OK, ratelimitv3.RateLimitResponse_OVER_LIMIT} {
+		a, err := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), &ratelimitv3.RateLimitRequest{
+			Domain: "gateway", Descriptors: []*commonv3.RateLimitDescriptor{{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: "user", Value: "42"}}}},
+		})
+		if err != nil || a.GetOverallCode() != want {
+			t.Errorf("Envoy's request %d: %v, %v, want %v", i, a, err, want)
+		}
+	}
+	hits, err := gubernatorpb.NewV1Client(conn).GetRateLimits(t.Context(), &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{
+		{Name: "n", UniqueKey: "gateway", Hits: 7, Limit: 10, Duration: 60_000},
+	}})
+	if err != nil || hits.GetResponses()[0].GetRemaining() != 3 {
+		t.Errorf("gubernator's: %v, %v", hits, err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), Password: "0123456789abcdef", DisableIdentity: true, MaxRetries: -1})
+	defer c.Close() //nolint:errcheck // likewise
+	if got, err := c.Do(t.Context(), "JETON.CHECK", "door:redis", "two").Slice(); err != nil || got[0] != int64(1) || got[2] != int64(1) {
+		t.Errorf("Redis: %v, %v", got, err)
+	}
+}
+
+func socket(address string) *corev3.Address {
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{Address: address}}}
+}
+
+// The connection of a stranger to a door is closed.
+func TestStrangersAtDoors(t *testing.T) {
+	r := open(t, Config{}, "cluster: {servers: ['"+aNode+"']}\nadmin: {listen: '127.0.0.1:0'}\ndoors: {grpc: [gubernator], listen: '127.0.0.1:0', redis: '127.0.0.1:0', trusted: [192.0.2.0/24]}\n")
+	for _, address := range []string{r.DoorsAddr(), r.RedisAddr()} {
+		c, err := net.Dial("tcp", address) //nolint:noctx // loopback
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("*1\r\n$4\r\nPING\r\n")); err != nil {
+			t.Log(err) // it was closed already
+		}
+		if n, err := c.Read(make([]byte, 64)); err == nil {
+			t.Errorf("a stranger is answered %d bytes at %s", n, address)
+		}
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,52 @@
+package doors
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Config is what doors are made of. Each takes what it needs.
+type Config struct {
+	// Limiter decides. Required.
+	Limiter limit.Limiter
+	// Limits are the stored limits in force, nil while they are not known. Required.
+	Limits func() *limit.Document
+	// Ready says why nothing can be decided at present, and nil if it can; and Nodes how many nodes decide. Nil: it always can, and there is one. gubernator's clients ask for both.
+	Ready func() error
+	Nodes func() int
+	// RLSConfig is the directory with the configuration of rls, which needs it.
+	RLSConfig string
+	// Authorize answers whether the request that its headers describe may pass, as forward_auth of a gateway does. It is what extauthz needs, and a node does not have it.
+	Authorize http.Handler
+	// Registerer gets the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+	// Logger logs faults of doors; nil discards them.
+	Logger *slog.Logger
+}
+
+// A Service is an open door. One that is an [io.Closer] too is closed when nobody calls it any more.
+type Service interface {
+	Register(r grpc.ServiceRegistrar)
+}
+
+// A WebService is an open door that answers HTTP too.
+type WebService interface {
+	Service
+	// Handler answers requests to Paths.
+	Handler() http.Handler
+	Paths() []string
+}
+
+// An opener makes a door. Its error says which part of cfg is missing, or wrong.
+type opener func(cfg Config) (Service, error)
+
+// A door is a line of the list.
+type door struct {
+	name string
+	open opener
+}

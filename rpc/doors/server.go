@@ -1,0 +1,178 @@
+package doors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/internal/fault"
+	"github.com/jeton-dev/jeton/internal/metrics"
+	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/credentials"
+	"github.com/jeton-dev/jeton/rpc/transport"
+)
+
+// The bounds of a Server's calls and connections: those of a node.
+const (
+	maxCalls   = 1000             // under way on one connection
+	callWithin = 5 * time.Second  // where the caller does not say
+	callAtMost = 30 * time.Second // whatever it says
+	minPing    = 5 * time.Second
+	pingAfter  = time.Minute
+	pongWithin = 10 * time.Second
+)
+
+// A Server answers open doors where there is no node: at a gateway. Who may connect is for its listeners to say.
+type Server struct {
+	grpc    *grpc.Server
+	health  *health.Server
+	port    *credentials.Port
+	panics  prometheus.Counter
+	log     *slog.Logger
+	stop    sync.Once
+	stopped chan struct{} // closed by Stop
+}
+
+// ServerConfig says what a [Server] is made of.
+type ServerConfig struct {
+	// Services are what it answers. Required.
+	Services []Service
+	// Registerer gets the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+	// Logger gets panics of doors. Required.
+	Logger *slog.Logger
+}
+
+// NewServer makes a Server, which is to be stopped even if it never serves.
+func NewServer(cfg ServerConfig) (*Server, error) {
+	s := &Server{
+		health: health.NewServer(), log: cfg.Logger, stopped: make(chan struct{}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "jeton_door_panics_total", Help: "Calls of doors that speak gRPC that ran into a bug."}),
+	}
+	if err := metrics.Register(cfg.Registerer, s.panics); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.port, err = credentials.NewPort(credentials.PortConfig{Registerer: cfg.Registerer}); err != nil {
+		return nil, err
+	}
+	s.grpc = grpc.NewServer(
+		grpc.Creds(s.port),
+		grpc.ConnectionTimeout(credentials.HandshakeWithin),
+		grpc.MaxRecvMsgSize(transport.MaxMessage),
+		transport.TakeUncompressed(),
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.MaxHeaderListSize(transport.MaxHeaders),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
+		grpc.WaitForHandlers(true),
+		grpc.StaticStreamWindowSize(transport.StreamWindow),
+		grpc.StaticConnWindowSize(transport.ConnWindow),
+		grpc.ForceServerCodecV2(transport.NewCodec()),
+		grpc.UnaryInterceptor(s.call),
+		grpc.StreamInterceptor(s.stream),
+	)
+	guard := &credentials.Guard{Server: s.grpc, Refused: func(string, error) {}, Port: access.Port{}}
+	Register(cfg.Services)(guard)
+	healthpb.RegisterHealthServer(guard, s.health)
+	reflection.Register(guard)
+	for service := range s.grpc.GetServiceInfo() {
+		s.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
+	}
+	return s, guard.Check()
+}
+
+// call gives a call a deadline, and survives its panic.
+func (s *Server) call(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
+	within := callWithin
+	if at, ok := ctx.Deadline(); ok {
+		within = min(time.Until(at), callAtMost)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err = fault.Safely(s.panics, func() error {
+		answer, err = next(ctx, m)
+		return err
+	})
+	return answer, s.sent(ctx, info.FullMethod, err)
+}
+
+// stream survives the panic of a stream, and ends it when the Server stops: those of the health protocol last as long as their clients like.
+func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-s.stopped:
+			cancel()
+		case <-done:
+		}
+	}()
+	return s.sent(ctx, info.FullMethod, fault.Safely(s.panics, func() error { return next(srv, endingStream{stream, ctx}) }))
+}
+
+// An endingStream is a stream whose context ends when the Server stops.
+type endingStream struct {
+	grpc.ServerStream
+
+	ctx context.Context //nolint:containedctx // grpc.ServerStream hands its context out
+}
+
+func (s endingStream) Context() context.Context { return s.ctx }
+
+// sent is an error as gRPC sends it. What is no status is a bug here.
+func (s *Server) sent(ctx context.Context, method string, err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	if at := status.FromContextError(err); at.Code() != codes.Unknown {
+		return at.Err()
+	}
+	s.log.ErrorContext(ctx, "call failed", append(fault.Attrs(err), "method", method)...)
+	return status.Error(codes.Internal, "internal error")
+}
+
+// Serve answers the connections of l until [Server.Stop], and closes l.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil
+}
+
+// Stop takes no new calls and waits for those under way. When ctx ends before that, they are cut off, and the error says so. It may be called again.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		s.health.Shutdown()
+		close(s.stopped)
+		s.port.Stop()
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.grpc.GracefulStop()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-done
+		return fmt.Errorf("calls of doors were aborted: %w", ctx.Err())
+	}
+}
