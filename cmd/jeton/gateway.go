@@ -95,7 +95,7 @@ func runGateway(ctx context.Context, cfg gateway.Config) error {
 	}
 	log := cfg.Logger
 	log.Info("serving", "proxy", e.ProxyAddr(), "forward_auth", e.ForwardAuthAddr(), "admin", e.AdminAddr(),
-		"config", cfg.Path, "pid", os.Getpid())
+		"doors", e.DoorsAddr(), "redis", e.RedisAddr(), "config", cfg.Path, "pid", os.Getpid())
 	failure := e.Run(ctx, hangup)
 	if failure != nil {
 		failure = fmt.Errorf("the gateway stops: %w", failure)
@@ -133,6 +133,11 @@ func checkDocument(cmd *cobra.Command, cfg gateway.Config, strict bool) error {
 	}
 	if err := printDocument(cmd.OutOrStdout(), doc); err != nil {
 		return err
+	}
+	if doc.Doors != nil {
+		if err := checkRLS(cmd.OutOrStdout(), doc.Doors.RLSConfig.At); err != nil {
+			return err
+		}
 	}
 	var warnings []string
 	for _, w := range doc.Warnings() {
@@ -182,6 +187,12 @@ func printDocument(w io.Writer, d *config.Document) error {
 	}
 	if d.ForwardAuth != nil {
 		fmt.Fprintf(rows, "forward-auth\thttp://%s/auth\n", d.ForwardAuth.Address())
+	}
+	if o := d.Doors; o != nil && o.Address() != "" {
+		fmt.Fprintf(rows, "doors\t%s: %s\n", o.Address(), strings.Join(o.GRPC, ", "))
+	}
+	if o := d.Doors; o != nil && o.Redis != "" {
+		fmt.Fprintf(rows, "door of Redis\t%s\n", o.Redis)
 	}
 	fmt.Fprintf(rows, "admin\thttp://%s\n", d.Admin.Address())
 	if d.Proxy != nil {

@@ -29,7 +29,7 @@ func serveVerb() *cobra.Command {
 	cfg := node.Config{}
 	durability := cli.NewChoice(string(storage.Fsync), string(storage.Memory))
 	level := cli.NewChoice("info", "debug", "warn", "error")
-	withInput, memory := false, int64(0)
+	withInput, check, memory := false, false, int64(0)
 	cmd := &cobra.Command{
 		Use:        "serve",
 		SuggestFor: []string{"start", "run", "server", "node"},
@@ -54,9 +54,8 @@ func serveVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Durability = storage.Durability(durability.Value)
 			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), level.Value)
-			bound, err := boundOf(memory, os.LookupEnv)
-			if err := errors.Join(err, noZeros(cfg)); err != nil {
-				return err
+			if check {
+				return checkFiles(cmd.OutOrStdout(), cfg)
 			}
 			ctx := cmd.Context()
 			if withInput {
@@ -64,7 +63,7 @@ func serveVerb() *cobra.Command {
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			return serve(ctx, cfg, bound)
+			return bounded(ctx, cfg, memory)
 		},
 	}
 	flags := cmd.Flags()
@@ -81,10 +80,20 @@ func serveVerb() *cobra.Command {
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
+	flags.BoolVar(&check, "check", false, "only say whether the files of --limits and --rls-config are good, and what they mean")
 	addListenFlags(flags, &cfg)
 	addClusterFlags(flags, &cfg)
 	addSecretFlags(flags, &cfg)
 	return cmd
+}
+
+// bounded runs a node that stays below so much memory.
+func bounded(ctx context.Context, cfg node.Config, memory int64) error {
+	bound, err := boundOf(memory, os.LookupEnv)
+	if err := errors.Join(err, noZeros(cfg)); err != nil {
+		return err
+	}
+	return serve(ctx, cfg, bound)
 }
 
 // noZeros refuses what means "as usual" to a program that embeds a node, and would be taken for "none" here.
@@ -164,7 +173,7 @@ func serveOnce(ctx context.Context, cfg node.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "gossip", n.GossipAddr(), "data", cfg.Data, "pid", os.Getpid())
+	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "redis", n.RedisAddr(), "gossip", n.GossipAddr(), "data", cfg.Data, "pid", os.Getpid())
 	return wait(ctx, n, cfg.Logger)
 }
 
