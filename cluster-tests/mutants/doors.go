@@ -1,0 +1,73 @@
+package mutants
+
+// ofRedis are mutants of the door for clients of Redis.
+func ofRedis() []Mutant {
+	return []Mutant{
+		{
+			Name: "clients of Redis show no token",
+			Why:  "where a door has tokens, a client that has shown none gets nothing but an error: it could spend of any key",
+			Edits: []Edit{{
+				File: "rpc/doors/redis/pipeline.go",
+				Old:  "case !s.authed && !c.early:",
+				New:  "case !s.authed && !c.early && c.arity == 0:",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/redis", Run: "^TestTokens$", Says: `with the password "": <nil>`}},
+		},
+		{
+			Name: "Traefik lets pass what is denied",
+			Why:  "Traefik's script answers with a wait, and one that is short enough admits: a denial has to tell a longer one than Traefik takes",
+			Edits: []Edit{{
+				File: "rpc/doors/redis/traefik.go",
+				Old:  "delay = max(o.RetryAfter+most, most+time.Microsecond)",
+				New:  "delay = o.RetryAfter",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/redis", Run: "^TestModels$", Says: `want false`}},
+		},
+	}
+}
+
+// ofEnvoy are mutants of the doors for Envoy.
+func ofEnvoy() []Mutant {
+	return []Mutant{
+		{
+			Name: "descriptors of Envoy that share a key",
+			Why:  "names and values of descriptors are the client's to choose; without escapes, one of them can name the bucket of another",
+			Edits: []Edit{{
+				File: "rpc/doors/rls/descriptors/key.go",
+				Old:  "if strings.IndexByte(special, text[i]) >= 0 {",
+				New:  "if special == \"\" && strings.IndexByte(special, text[i]) >= 0 {",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rls/descriptors", Run: "^TestKeysDiffer$", Says: `have the key`}},
+		},
+		{
+			Name: "a denied request of Envoy is charged",
+			Why:  "a request that one descriptor denies takes nothing of the others, not even of those in shadow mode: otherwise who goes on after a denial uses up all his limits",
+			Edits: []Edit{{
+				File: "rpc/doors/rls/decide.go",
+				Old:  "p.batch(ctx, d, !p.denied, observed)",
+				New:  "p.batch(ctx, d, true, observed)",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rls", Run: "^TestShadow$", Says: `a request that was denied took of a shadow`}},
+		},
+		{
+			Name: "a client says who it is",
+			Why:  "the address that Envoy has seen stands last, where proxies put it; in front of what the client sent, the client chooses its own",
+			Edits: []Edit{{
+				File: "rpc/doors/extauthz/question.go",
+				Old:  `append(h["X-Forwarded-For"], q.client.String())`,
+				New:  `append([]string{q.client.String()}, h["X-Forwarded-For"]...)`,
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/extauthz", Run: "^TestHeadersOfClientsOverrideNothing$", Says: `2 tokens are left`}},
+		},
+		{
+			Name: "two lines of Envoy are one",
+			Why:  "Envoy merges lines of one name by a comma; two API keys are then a key that nobody has, and a bucket of its own",
+			Edits: []Edit{{
+				File: "rpc/doors/extauthz/fields.go",
+				Old:  "if merged[i] == ',' && (",
+				New:  "if merged[i] == 0 && (",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/extauthz", Run: "^TestContradictingLines$", Says: `: 200`}},
+		},
+	}
+}
