@@ -3,8 +3,10 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/internal/bound"
@@ -17,6 +19,13 @@ import (
 const (
 	doorConnections = 4096
 	doorMemory      = 64 << 20 // bytes of requests that are not answered yet
+	sayWithin       = 100 * time.Millisecond
+)
+
+// The fields of the listeners of doors.
+const (
+	grpcField  = "doors.listen"
+	redisField = "doors.redis"
 )
 
 // A protocolDoor is the listener of a door that does not speak HTTP.
@@ -49,6 +58,7 @@ type strangersListener struct {
 	*bound.Listener
 
 	trusts func(netip.Addr) bool
+	says   string // to a stranger, before its connection is closed; empty for nothing
 }
 
 // Accept implements net.Listener.
@@ -61,8 +71,12 @@ func (l *strangersListener) Accept() (net.Conn, error) {
 		if from, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil && l.trusts(from.Addr().Unmap()) {
 			return c, nil
 		}
-		bound.Of(c).Refuse("untrusted")
-		_ = c.Close() // nothing was written to it
+		l.Refused("untrusted", c.RemoteAddr(), "a connection was closed: its address is not in doors.trusted")
+		if l.says != "" {
+			_ = c.SetWriteDeadline(time.Now().Add(sayWithin))
+			_, _ = io.WriteString(c, l.says) // it may be gone
+		}
+		_ = c.Close() // nobody waits for it
 	}
 }
 
@@ -81,7 +95,7 @@ func (e *Gateway) openForeign(d *config.Doors) (err error) {
 	if d == nil {
 		return nil
 	}
-	for field, address := range map[string]string{"doors.listen": d.Address(), "doors.redis": d.Redis} {
+	for field, address := range map[string]string{grpcField: d.Address(), redisField: d.Redis} {
 		if address == "" {
 			continue
 		}
@@ -90,9 +104,13 @@ func (e *Gateway) openForeign(d *config.Doors) (err error) {
 			return err
 		}
 		e.closers.Add(door.CloseListener(l))
+		says := ""
+		if field == redisField {
+			says = "-DENIED your address is not in doors.trusted of the gateway's document\r\n"
+		}
 		e.foreign = append(e.foreign, &protocolDoor{name: field, listener: &strangersListener{
 			bound.New(l, bound.Config{Name: field, Connections: bound.Share{Part: 1, Of: 8, Most: doorConnections}.Connections(bound.Limit()), Memory: doorMemory, Metrics: e.listeners, Logger: e.cfg.Logger}),
-			func(a netip.Addr) bool { return e.now.Load().callers.Contains(a) },
+			func(a netip.Addr) bool { return e.now.Load().callers.Contains(a) }, says,
 		}})
 	}
 	return nil
@@ -101,7 +119,7 @@ func (e *Gateway) openForeign(d *config.Doors) (err error) {
 // foreignList is the doors that do not speak HTTP, ready to be served.
 func (e *Gateway) foreignList(d *config.Doors) (list []door.Door, err error) {
 	for _, f := range e.foreign {
-		if f.name == "doors.redis" {
+		if f.name == redisField {
 			err = e.openRedis(f)
 		} else {
 			err = e.openGRPC(f, d)
@@ -118,7 +136,7 @@ func (e *Gateway) foreignList(d *config.Doors) (list []door.Door, err error) {
 func (e *Gateway) openGRPC(f *protocolDoor, d *config.Doors) error {
 	c := e.clusters[0]
 	services, err := doors.Open(d.GRPC, doors.Config{
-		Limiter: c.client, Limits: c.limits, RLSConfig: d.RLSConfig.At, Authorize: e.gateway.Authorize(), Registerer: e.metrics, Logger: e.cfg.Logger,
+		Limiter: c.client, Limits: c.limits, RLSConfig: d.RLSConfig.At, RLSHeaders: d.RLSHeaders, RLSMetadata: d.RLSMetadata, Authorize: e.gateway.Authorize(), Registerer: e.metrics, Logger: e.cfg.Logger,
 	})
 	if err != nil {
 		return err

@@ -63,10 +63,10 @@ func (e *Gateway) ProxyAddr() string { return e.proxy.Addr() }
 func (e *Gateway) ForwardAuthAddr() string { return e.forwardAuth.Addr() }
 
 // DoorsAddr is the address of the doors that speak gRPC, and RedisAddr that of the one for Redis' protocol; empty without one.
-func (e *Gateway) DoorsAddr() string { return e.foreignAt("doors.listen").Addr() }
+func (e *Gateway) DoorsAddr() string { return e.foreignAt(grpcField).Addr() }
 
 // RedisAddr is the address for clients that speak Redis' protocol; empty without one.
-func (e *Gateway) RedisAddr() string { return e.foreignAt("doors.redis").Addr() }
+func (e *Gateway) RedisAddr() string { return e.foreignAt(redisField).Addr() }
 
 // AdminAddr is the address for operators.
 func (e *Gateway) AdminAddr() string { return e.admin.Addr() }

@@ -76,6 +76,11 @@ func shownStruct(v reflect.Value) *yaml.Node {
 			return nil
 		}
 		return scalar(f.Path)
+	case config.Folder:
+		if !f.Given() {
+			return nil
+		}
+		return scalar(f.Path)
 	case config.Network:
 		return scalar(f.String())
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
-	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -141,8 +140,10 @@ func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
 	flags.StringVar(&cfg.ListenRedis, "listen-redis", "", "address for clients that speak Redis' protocol, such as 127.0.0.1:7706; none if empty")
-	flags.StringSliceVar(&cfg.Doors, "doors", nil, "protocols of other systems that the gRPC port answers too: "+strings.Join(doors.Names(), ", "))
+	flags.StringSliceVar(&cfg.Doors, "doors", nil, "protocols of other systems that the gRPC port answers too: gubernator, rls; Redis' has --listen-redis, and extauthz is a gateway's")
 	flags.StringVar(&cfg.RLSConfig, "rls-config", "", "directory with the configuration of envoyproxy/ratelimit, for --doors rls")
+	flags.BoolVar(&cfg.RLSHeaders, "rls-headers", false, "add RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to answers of --doors rls")
+	flags.BoolVar(&cfg.RLSMetadata, "rls-metadata", false, "add dynamic metadata to answers of --doors rls")
 	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address for raft, by which nodes agree on members, limits and the table")
 	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
 }
@@ -173,7 +174,7 @@ func serveOnce(ctx context.Context, cfg node.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "redis", n.RedisAddr(), "gossip", n.GossipAddr(), "data", cfg.Data, "pid", os.Getpid())
+	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "redis", n.RedisAddr(), "doors", strings.Join(cfg.Doors, ","), "gossip", n.GossipAddr(), "data", cfg.Data, "pid", os.Getpid())
 	return wait(ctx, n, cfg.Logger)
 }
 

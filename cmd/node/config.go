@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -36,6 +38,8 @@ type Config struct {
 	// Doors are the names of protocols of other systems that the gRPC port answers besides: see [doors.Names]. RLSConfig is the directory with the limits of the door rls.
 	Doors     []string
 	RLSConfig string
+	// RLSHeaders has answers of rls carry headers with the limit, what remains and when it is full; RLSMetadata has them carry dynamic metadata.
+	RLSHeaders, RLSMetadata bool
 	// ListenRedis is the address of the door for Redis' protocol; empty means none. RedisTokenFile names a file with tokens, one a line, of which clients show one by AUTH; empty means
 	// that they need none, and then only clients on this machine are taken, unless Insecure.
 	ListenRedis, RedisTokenFile string
@@ -142,10 +146,27 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.Doors = slices.Clone(c.Doors)
 	if err := c.applyRejoin(); err != nil {
 		return err
 	}
-	return errors.Join(c.checkCluster(), c.checkTLS())
+	return errors.Join(c.checkCluster(), c.checkTLS(), c.checkDoors())
+}
+
+// checkDoors refuses what is for a door that is not open.
+func (c *Config) checkDoors() error {
+	for i, name := range c.Doors {
+		c.Doors[i] = strings.TrimSpace(name)
+	}
+	switch {
+	case slices.Contains(c.Doors, "redis"):
+		return errors.New("doors: redis is a port of its own: give it an address with --listen-redis, such as 127.0.0.1:7706")
+	case (c.RLSConfig != "" || c.RLSHeaders || c.RLSMetadata) && !slices.Contains(c.Doors, "rls"):
+		return errors.New("rls-config, rls-headers, rls-metadata: are for the door rls, which is not open: give --doors rls too")
+	case c.RedisTokenFile != "" && c.ListenRedis == "":
+		return errors.New("redis-token-file: is for clients that speak Redis' protocol, and nothing listens for them: give --listen-redis too")
+	}
+	return nil
 }
 
 // tlsFiles are what callers are shown, and known by.

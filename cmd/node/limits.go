@@ -35,7 +35,7 @@ func readLimits(path string) (*limit.Document, error) {
 // which rule.
 func (n *parts) logLimits(file *limit.Document) {
 	if len(n.limits.Load().Rules()) == 0 {
-		n.cfg.Logger.Warn("no limits are in force, so every check is refused with an unknown limit: put some in force with jeton limits apply -f limits.yaml")
+		n.cfg.Logger.Warn("no limits are in force, so every check that names one is refused with an unknown limit: put some in force with jeton limits apply -f limits.yaml")
 	}
 	if n.cfg.Limits == "" {
 		return

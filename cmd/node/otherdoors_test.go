@@ -91,7 +91,10 @@ func TestDoorsThatCannotOpen(t *testing.T) {
 		cfg  node.Config
 		says string
 	}{
-		"an unknown one":              {node.Config{Doors: []string{"redis"}}, `doors: unknown door "redis": use extauthz, gubernator, rls`},
+		"an unknown one":              {node.Config{Doors: []string{"resp"}}, `doors: unknown door "resp": use gubernator, rls`},
+		"a port as a name":            {node.Config{Doors: []string{"redis"}}, "doors: redis is a port of its own: give it an address with --listen-redis"},
+		"files without their door":    {node.Config{Doors: []string{"gubernator"}, RLSConfig: "."}, "rls-config, rls-headers, rls-metadata: are for the door rls"},
+		"tokens without their port":   {node.Config{RedisTokenFile: "tokens"}, "redis-token-file: is for clients that speak Redis' protocol"},
 		"one of gateways":             {node.Config{Doors: []string{"extauthz"}}, "doors: door extauthz: needs the routes of a gateway's document"},
 		"rls without limits":          {node.Config{Doors: []string{"rls"}}, "give --rls-config"},
 		"a directory that is missing": {node.Config{Doors: []string{"rls"}, RLSConfig: "no-such-directory"}, "no-such-directory"},

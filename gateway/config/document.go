@@ -188,6 +188,10 @@ type Doors struct {
 	Listen string `yaml:"listen"`
 	// RLSConfig is the directory with the limits of rls, as envoyproxy/ratelimit reads them: files in YAML, which the gateway follows.
 	RLSConfig Folder `yaml:"rls_config"`
+	// RLSHeaders adds RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to answers of rls.
+	RLSHeaders bool `yaml:"rls_headers"`
+	// RLSMetadata adds dynamic metadata to answers of rls.
+	RLSMetadata bool `yaml:"rls_metadata"`
 	// Redis is host:port for clients that speak Redis' protocol, without TLS. Empty means none.
 	Redis string `yaml:"redis"`
 	// RedisTokenFile holds tokens of at least 16 bytes of printable ASCII, one per line, of which such a client shows one by AUTH;

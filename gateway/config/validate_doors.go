@@ -30,6 +30,8 @@ func (f *findings) doors(d *Doors) {
 		f.add("doors", "is empty: name some of %s in grpc, or an address in redis", strings.Join(GRPCDoors(), ", "))
 	case rls && !d.RLSConfig.Given():
 		f.add("doors.rls_config", "is missing: name the directory with the limits of rls")
+	case !rls && (d.RLSHeaders || d.RLSMetadata):
+		f.add("doors.grpc", "does not name rls, for which rls_headers and rls_metadata are: add it, or leave these out")
 	case !rls && d.RLSConfig.Given():
 		f.add("doors.rls_config", "is for the door rls, which doors.grpc does not name: add it, or leave this out")
 	}

@@ -21,6 +21,8 @@ type Config struct {
 	Nodes func() int
 	// RLSConfig is the directory with the configuration of rls, which needs it.
 	RLSConfig string
+	// RLSHeaders adds headers with the limit, what remains and when it is full to answers of rls, and RLSMetadata dynamic metadata.
+	RLSHeaders, RLSMetadata bool
 	// Authorize answers whether the request that its headers describe may pass, as forward_auth of a gateway does. It is what extauthz needs, and a node does not have it.
 	Authorize http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.

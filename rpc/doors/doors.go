@@ -30,7 +30,7 @@ func Open(names []string, cfg Config) (services []Service, err error) {
 		at := slices.IndexFunc(all(), func(d door) bool { return d.name == name })
 		switch {
 		case at < 0:
-			err = fmt.Errorf("unknown door %q: use %s", name, strings.Join(Names(), ", "))
+			err = fmt.Errorf("unknown door %q: use %s", name, strings.Join(cfg.names(), ", "))
 		case slices.Contains(names[:i], name):
 			err = fmt.Errorf("door %s is given twice: leave one out", name)
 		default:

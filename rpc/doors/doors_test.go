@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestNamesThatAreWrong(t *testing.T) {
 	cfg := doors.Config{Limiter: doorstest.NewSystem(t, ""), Limits: func() *limit.Document { return nil }}
 	for names, says := range map[string]string{
-		"nobody":                "unknown door \"nobody\": use extauthz, gubernator, rls",
+		"nobody":                "unknown door \"nobody\": use gubernator, rls",
 		"":                      "unknown door \"\": use",
 		"gubernator,gubernator": "door gubernator is given twice",
 		"gubernator,rls":        "door rls: needs the directory with its limits: give --rls-config",

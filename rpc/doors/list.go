@@ -19,6 +19,17 @@ func all() []door {
 	}
 }
 
+// names are those of the doors that can be opened with cfg.
+func (cfg *Config) names() []string {
+	var names []string
+	for _, d := range all() {
+		if d.name != "extauthz" || cfg.Authorize != nil {
+			names = append(names, d.name)
+		}
+	}
+	return names
+}
+
 func openExtAuthz(cfg Config) (Service, error) {
 	if cfg.Authorize == nil {
 		return nil, errors.New("extauthz: needs the routes of a gateway's document: open it at a gateway, by doors.grpc")
@@ -62,7 +73,7 @@ func openRLS(cfg Config) (Service, error) {
 	if cfg.RLSConfig == "" {
 		return nil, errors.New("rls: needs the directory with its limits: give --rls-config, or rls_config in the doors of a gateway's document")
 	}
-	d, err := rls.New(rls.Config{Limiter: cfg.Limiter, Directory: cfg.RLSConfig, Registerer: cfg.Registerer, Logger: cfg.Logger})
+	d, err := rls.New(rls.Config{Limiter: cfg.Limiter, Directory: cfg.RLSConfig, Headers: rls.Headers{Enabled: cfg.RLSHeaders}, Metadata: cfg.RLSMetadata, Registerer: cfg.Registerer, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (s *session) count(ctx context.Context, keys [][]byte, is func(context.Cont
 // del answers DEL key..., which fills buckets.
 func del(ctx context.Context, s *session, args [][]byte) error {
 	if s.cfg.Token == nil {
-		return refuse("DEL fills buckets, and any client could: have an operator configure tokens for this door, and send one with AUTH; or fill buckets with jeton bucket --fill")
+		return refuse("DEL fills buckets, and any client could: have an operator configure tokens for this door, and send one with AUTH")
 	}
 	return s.count(ctx, args[1:], s.fillAll)
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -44,11 +45,13 @@ type Door struct {
 	cfg     Config
 	metrics *counts
 	refunds refunds
-	state   atomic.Pointer[state]
-	files   []descriptors.File // that New has read
+	state   atomic.Pointer[state]  // nil until files without mistakes were read
+	mistake atomic.Pointer[string] // why there is none
+	files   []descriptors.File     // that New has read
 }
 
-// New reads the files, which must be without problems.
+// New reads the files. Where they have a mistake, the Door answers that nothing can be decided, and what is wrong, until they are right: a node that has other things to do
+// starts. Only a directory that is not there is an error.
 func New(cfg Config) (*Door, error) {
 	switch {
 	case cfg.Limiter == nil:
@@ -60,16 +63,24 @@ func New(cfg Config) (*Door, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.Headers.setDefaults()
-	files, err := readDirectory(cfg.Directory)
-	if err != nil {
-		return nil, fmt.Errorf("rls: %w", err)
+	if info, err := os.Stat(cfg.Directory); err != nil {
+		return nil, fmt.Errorf("rls: the directory with the files of Envoy's rate limit service: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("rls: %s is no directory: name the one with the files of Envoy's rate limit service", cfg.Directory)
 	}
+	files, wrong := readDirectory(cfg.Directory)
 	d := &Door{cfg: cfg, metrics: newCounts(), files: files}
 	if err := d.metrics.register(cfg.Registerer); err != nil {
 		return nil, err
 	}
-	if err := d.adopt(files); err != nil {
-		return nil, fmt.Errorf("rls: %w", err)
+	if wrong == nil {
+		wrong = d.adopt(files)
+	}
+	if wrong != nil {
+		says := wrong.Error()
+		d.mistake.Store(&says)
+		d.metrics.refused.Set(1)
+		cfg.Logger.Error("the rules of Envoy's rate limit service have mistakes, so none are in force, and every call is answered with an error until they are right", "error", wrong)
 	}
 	return d, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -32,6 +33,9 @@ func wireError(err error) error {
 		if _, ok := errors.AsType[*limit.FieldError](err); ok {
 			code = codes.FailedPrecondition // the request is valid: what the node stores, or allows, is in its way
 		}
+	}
+	if fe, ok := errors.AsType[*limit.FieldError](err); ok && strings.HasPrefix(fe.Problem, "is a stored limit") {
+		return status.Errorf(code, "%s is the name of a stored limit, and of rules of this door, as all names are that begin with rls-: rename the stored limit", strings.TrimPrefix(fe.Field, "limits."))
 	}
 	return status.Error(code, err.Error())
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
@@ -48,12 +50,7 @@ func TestNew(t *testing.T) {
 		"no limiter":       {rls.Config{Directory: empty}, "no Limiter is given"},
 		"no directory":     {rls.Config{Limiter: stub}, "no directory"},
 		"missing":          {rls.Config{Limiter: stub, Directory: missing}, "no such file"},
-		"empty":            {rls.Config{Limiter: stub, Directory: empty}, "has no file whose name ends in .yaml or .yml"},
-		"a folder":         {rls.Config{Limiter: stub, Directory: folder}, "is a directory"},
-		"large":            {rls.Config{Limiter: stub, Directory: large}, "more than 16777216 bytes"},
-		"many":             {rls.Config{Limiter: stub, Directory: many}, "more than 1000 files"},
-		"a mistake":        {rls.Config{Limiter: stub, Directory: write(t, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: d, requests_per_unit: 1}}]")}, "rules.yaml:2: descriptors[0].rate_limit.unit"},
-		"a domain twice":   {rls.Config{Limiter: stub, Directory: twice}, `second.yml:2: domain: "d" is the domain of ` + filepath.Join(twice, "rules.yaml") + ":1 already"},
+		"a file":           {rls.Config{Limiter: stub, Directory: filepath.Join(twice, "rules.yaml")}, "is no directory"},
 		"registered twice": {rls.Config{Limiter: stub, Directory: write(t, small), Registerer: registered}, "duplicate metrics"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,6 +59,58 @@ func TestNew(t *testing.T) {
 			}
 		})
 	}
+	for name, c := range map[string]struct{ directory, want string }{
+		"empty":          {empty, "has no file whose name ends in .yaml or .yml"},
+		"a folder":       {folder, "is a directory"},
+		"large":          {large, "more than 16777216 bytes"},
+		"many":           {many, "more than 1000 files"},
+		"a mistake":      {write(t, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: d, requests_per_unit: 1}}]"), "rules.yaml:2: descriptors[0].rate_limit.unit"},
+		"a domain twice": {twice, `second.yml:2: domain: "d" is the domain of ` + filepath.Join(twice, "rules.yaml") + ":1 already"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			door, err := rls.New(rls.Config{Limiter: stub, Directory: c.directory, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatalf("the node does not start: %v", err)
+			}
+			_, err = direct(door).ShouldRateLimit(t.Context(), request("d", "a=1"))
+			if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "no rules are in force: ") || !strings.Contains(err.Error(), c.want) || !strings.Contains(log.String(), "level=ERROR") {
+				t.Errorf("got %v and %s, want %s", err, log.String(), c.want)
+			}
+		})
+	}
+}
+
+// A door that was opened with a mistake in its files decides once they are right.
+func TestRunAfterAMistake(t *testing.T) {
+	directory := write(t, rule("d", "x"))
+	synctest.Test(t, func(t *testing.T) {
+		stub := conformance.Stub{OnCheck: func(context.Context, limit.Request) (limit.Decision, error) {
+			return limit.Decision{Allowed: true}, nil
+		}}
+		r := &rig{tb: t, metrics: prometheus.NewRegistry()}
+		var err error
+		if r.door, err = rls.New(rls.Config{Limiter: stub, Directory: directory, Registerer: r.metrics}); err != nil {
+			t.Fatal(err)
+		}
+		r.client = direct(r.door)
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); r.door.Run(ctx) }()
+		time.Sleep(time.Second) //nolint:forbidigo // in a bubble
+		synctest.Wait()
+		if _, err := r.client.ShouldRateLimit(t.Context(), request("d", "a=1")); status.Code(err) != codes.Unavailable || r.count("jeton_door_rls_configuration_refused", "") != 1 {
+			t.Errorf("with the mistake: %v", err)
+		}
+		put(t, filepath.Join(directory, "rules.yaml"), rule("d", "2"))
+		time.Sleep(time.Second) //nolint:forbidigo // in a bubble
+		synctest.Wait()
+		if r.expect(ok, request("d", "a=1")); r.count("jeton_door_rls_configuration_refused", "") != 0 {
+			t.Error("the files are right, and refused")
+		}
+		end()
+		<-done
+	})
 }
 
 // What the files say counts within a second, unless it has a mistake.

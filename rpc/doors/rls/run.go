@@ -3,6 +3,7 @@ package rls
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,6 +17,10 @@ const poll = time.Second
 // mistake is logged once and what was in force stays, until the files are right again. Run is called once.
 func (d *Door) Run(ctx context.Context) {
 	f := follower{door: d, seen: d.files}
+	if d.state.Load() == nil {
+		f.wrong = errors.New(*d.mistake.Load())
+		f.logged = f.wrong.Error()
+	}
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 	for {
@@ -62,6 +67,7 @@ func (f *follower) look() {
 	d.metrics.refused.Set(1)
 	if text := err.Error(); text != f.logged {
 		f.logged = text
+		d.mistake.Store(&text)
 		d.cfg.Logger.Error("new rules of Envoy's rate limit service are refused, and those before stay in force", "error", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // ownTime is how long a call may take whose caller does not say.
@@ -22,7 +24,12 @@ func (s service) ShouldRateLimit(ctx context.Context, r *ratelimitv3.RateLimitRe
 		ctx, cancel = context.WithTimeout(ctx, ownTime)
 		defer cancel()
 	}
-	p, err := planOf(d.state.Load(), r)
+	now := d.state.Load()
+	if now == nil {
+		d.metrics.failed.Inc()
+		return nil, status.Error(codes.Unavailable, "no rules are in force: "+*d.mistake.Load())
+	}
+	p, err := planOf(now, r)
 	if err != nil {
 		d.metrics.invalid.Inc()
 		return nil, err
