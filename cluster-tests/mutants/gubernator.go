@@ -48,8 +48,8 @@ func ofGubernator() []Mutant {
 			Why:  "an item takes two bytes to send and a hundred to keep; a message of the largest size must not become a hundred times as large",
 			Edits: []Edit{{
 				File: "rpc/pb/gubernatorpb/bounded.go",
-				Old:  "at < len(data) && items <= MaxItems",
-				New:  "at < len(data)",
+				Old:  "len(data) > 0 && items <= MaxItems",
+				New:  "len(data) > 0",
 			}},
 			Caught: []Hunt{{Package: "./rpc/pb/gubernatorpb", Run: "^FuzzUnmarshalWire$", Says: `items of \d+ are read`}},
 		},

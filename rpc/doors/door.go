@@ -19,6 +19,8 @@ type Config struct {
 	// Ready says why nothing can be decided at present, and nil if it can; and Nodes how many nodes decide. Nil: it always can, and there is one. gubernator's clients ask for both.
 	Ready func() error
 	Nodes func() int
+	// KeepsBuckets refuses calls of gubernator's clients that fill buckets, where only operators may.
+	KeepsBuckets bool
 	// RLSConfig is the directory with the configuration of rls, which needs it.
 	RLSConfig string
 	// RLSHeaders adds headers with the limit, what remains and when it is full to answers of rls, and RLSMetadata dynamic metadata.

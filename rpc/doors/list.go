@@ -49,7 +49,7 @@ var _ WebService = gubernatorDoor{}
 
 func openGubernator(cfg Config) (Service, error) {
 	d, err := gubernator.New(gubernator.Config{
-		Limiter: cfg.Limiter, Limits: cfg.Limits, Ready: cfg.Ready, Peers: cfg.Nodes, Registerer: cfg.Registerer, Logger: cfg.Logger,
+		Limiter: cfg.Limiter, Limits: cfg.Limits, Ready: cfg.Ready, Peers: cfg.Nodes, KeepsBuckets: cfg.KeepsBuckets, Registerer: cfg.Registerer, Logger: cfg.Logger,
 	})
 	return gubernatorDoor{d}, err
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/internal/metrics"
@@ -42,6 +43,8 @@ type Server struct {
 	port    *credentials.Port
 	panics  prometheus.Counter
 	log     *slog.Logger
+	calls   map[string]bool // the methods without a stream
+	readers sync.WaitGroup  // of streams
 	stop    sync.Once
 	stopped chan struct{} // closed by Stop
 }
@@ -59,7 +62,7 @@ type ServerConfig struct {
 // NewServer makes a Server, which is to be stopped even if it never serves.
 func NewServer(cfg ServerConfig) (*Server, error) {
 	s := &Server{
-		health: health.NewServer(), log: cfg.Logger, stopped: make(chan struct{}),
+		health: health.NewServer(), log: cfg.Logger, calls: map[string]bool{}, stopped: make(chan struct{}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "jeton_door_panics_total", Help: "Calls of doors that speak gRPC that ran into a bug."}),
 	}
 	if err := metrics.Register(cfg.Registerer, s.panics); err != nil {
@@ -83,31 +86,46 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		grpc.StaticConnWindowSize(transport.ConnWindow),
 		grpc.ForceServerCodecV2(transport.NewCodec()),
 		grpc.UnaryInterceptor(s.call),
-		grpc.StreamInterceptor(s.stream),
+		grpc.ChainStreamInterceptor(s.stream, transport.BoundStreams(&s.readers, s.panics)),
+		grpc.InTapHandle(s.begin),
 	)
 	guard := &credentials.Guard{Server: s.grpc, Refused: func(string, error) {}, Port: access.Port{}}
 	Register(cfg.Services)(guard)
 	healthpb.RegisterHealthServer(guard, s.health)
 	reflection.Register(guard)
-	for service := range s.grpc.GetServiceInfo() {
+	for service, info := range s.grpc.GetServiceInfo() {
 		s.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
+		for _, m := range info.Methods {
+			s.calls["/"+service+"/"+m.Name] = !m.IsClientStream && !m.IsServerStream
+		}
 	}
 	return s, guard.Check()
 }
 
-// call gives a call a deadline, and survives its panic.
-func (s *Server) call(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
+// begin gives a call its deadline when its headers have come: its message is to come before that too.
+func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if !s.calls[info.FullMethodName] {
+		return ctx, nil
+	}
 	within := callWithin
 	if at, ok := ctx.Deadline(); ok {
 		within = min(time.Until(at), callAtMost)
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
+	timed, cancel := context.WithTimeout(ctx, within)
+	_ = cancel // ctx ends with the call, and so does what is made of it
+	return timed, nil
+}
+
+// call survives the panic of a call. Its answer counts as held for the connection until it is sent.
+func (s *Server) call(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
 	err = fault.Safely(s.panics, func() error {
 		answer, err = next(ctx, m)
 		return err
 	})
-	return answer, s.sent(ctx, info.FullMethod, err)
+	if err != nil {
+		return nil, s.sent(ctx, info.FullMethod, err)
+	}
+	return transport.Held(answer, transport.ConnOf(ctx)), nil
 }
 
 // stream survives the panic of a stream, and ends it when the Server stops: those of the health protocol last as long as their clients like.
@@ -162,6 +180,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		close(s.stopped)
 		s.port.Stop()
 	})
+	defer s.readers.Wait()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -47,7 +47,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	m, ok := v.(incoming)
 	if !ok {
-		return c.CodecV2.Unmarshal(data, v)
+		if m, ok = asForeign(v); !ok {
+			return c.CodecV2.Unmarshal(data, v)
+		}
 	}
 	if data.Len() < largeMessage {
 		return c.unmarshal(data, m)

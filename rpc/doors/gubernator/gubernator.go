@@ -30,6 +30,8 @@ type Config struct {
 	Ready func() error
 	// Peers is how many nodes health checks tell of. The zero value means one.
 	Peers func() int
+	// KeepsBuckets refuses items with RESET_REMAINING: whoever may check could fill the buckets of others.
+	KeepsBuckets bool
 	// Advertise is the address that health checks tell of; it may be empty.
 	Advertise string
 	// Now is the clock by which the time of a reset is told; the zero value means time.Now.
@@ -64,7 +66,7 @@ func New(cfg Config) (*Door, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &service{
-		decider: decider{limiter: cfg.Limiter, now: cfg.Now}, stored: cfg.Limits, metrics: newDoorMetrics(),
+		decider: decider{limiter: cfg.Limiter, now: cfg.Now}, stored: cfg.Limits, keeps: cfg.KeepsBuckets, metrics: newDoorMetrics(),
 		health: health{ready: cfg.Ready, peers: cfg.Peers, advertise: cfg.Advertise}, logger: cfg.Logger,
 	}
 	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
@@ -77,7 +78,11 @@ func (s *service) reply(w http.ResponseWriter, m proto.Message, err error) {
 	s.refuse(w, code, st.Code(), st.Message())
 }
 
+// longestMessage is how many bytes of an error are sent: it may quote what was sent.
+const longestMessage = 1000
+
 func (s *service) refuse(w http.ResponseWriter, code int, kind codes.Code, message string) {
+	message = strings.ToValidUTF8(message[:min(len(message), longestMessage)], "")
 	s.write(w, code, &spb.Status{Code: int32(kind), Message: message})
 }
 

@@ -171,3 +171,17 @@ func TestMetrics(t *testing.T) {
 		t.Error("metrics were registered twice")
 	}
 }
+
+// An error quotes no more than a little of what was sent.
+func TestErrorsAreShort(t *testing.T) {
+	d, err := New(Config{Limiter: noop{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"requests":[{"hits":"` + strings.Repeat("a", 100_000) + `"}]}`
+	w := httptest.NewRecorder()
+	d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/GetRateLimits", strings.NewReader(body)))
+	if w.Code != http.StatusBadRequest || w.Body.Len() > 2*longestMessage {
+		t.Errorf("%d with %d bytes", w.Code, w.Body.Len())
+	}
+}

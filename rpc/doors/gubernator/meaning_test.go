@@ -2,10 +2,12 @@ package gubernator
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jeton-dev/jeton/rpc/doors/doorstest"
 	"github.com/jeton-dev/jeton/rpc/pb/gubernatorpb"
 )
 
@@ -187,4 +189,21 @@ func TestWhatIsIgnored(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	})
+}
+
+// Where only operators fill buckets, an item that would is refused, and fills none.
+func TestKeepsBuckets(t *testing.T) {
+	d, err := New(Config{Limiter: doorstest.NewSystem(t, ""), KeepsBuckets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := &gubernatorpb.RateLimitReq{Name: "n", UniqueKey: "k", Hits: 5, Limit: 5, Duration: 60_000}
+	reset := &gubernatorpb.RateLimitReq{Name: "n", UniqueKey: "k", Hits: 1, Limit: 5, Duration: 60_000, Behavior: resetFlag}
+	got, err := d.service.GetRateLimits(t.Context(), &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{spent, reset, spent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := got.GetResponses(); a[0].GetStatus() != under || !strings.Contains(a[1].GetError(), "only operators of this cluster may") || a[2].GetStatus() != over {
+		t.Errorf("%v", a)
+	}
 }

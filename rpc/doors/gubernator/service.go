@@ -22,6 +22,7 @@ type service struct {
 
 	decider decider
 	stored  func() *limit.Document
+	keeps   bool // items that fill buckets are refused
 	health  health
 	metrics *doorMetrics
 	logger  *slog.Logger
@@ -29,6 +30,9 @@ type service struct {
 
 // errTooLarge refuses a request with too many items, in gubernator's words.
 var errTooLarge = status.Errorf(codes.OutOfRange, "Requests.RateLimits list too large; max size is '%d'", gubernatorpb.MaxItems)
+
+// errKept refuses an item that would fill a bucket.
+var errKept = invalidError("field 'behavior' cannot have RESET_REMAINING: it fills a bucket, and only operators of this cluster may")
 
 // GetRateLimits decides the items of m, and answers in their order. Its one error of its own is errTooLarge.
 func (s *service) GetRateLimits(ctx context.Context, m *gubernatorpb.GetRateLimitsReq) (*gubernatorpb.GetRateLimitsResp, error) {
@@ -46,7 +50,11 @@ func (s *service) GetRateLimits(ctx context.Context, m *gubernatorpb.GetRateLimi
 	items, answers := make([]*item, len(requests)), make([]*gubernatorpb.RateLimitResp, len(requests))
 	for i, r := range requests {
 		it, err := read(r, stored)
+		if err == nil && it.reset && s.keeps {
+			err = errKept
+		}
 		if err != nil {
+			it = nil
 			answers[i] = s.failed(r, err)
 		}
 		items[i] = it

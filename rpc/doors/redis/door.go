@@ -7,7 +7,7 @@
 //	                                 └──────────── write ◀── reply ◀────┴─▶ all else
 //
 // Commands of a connection are answered in their order. Checks that follow one another in a pipeline, and were read together, are decided
-// together, up to a thousand. A denial is an answer; an error means that nothing was decided, or that it is not known. A connection takes
+// together, up to 128. A denial is an answer; an error means that nothing was decided, or that it is not known. A connection takes
 // a bounded amount of memory, whatever its client sends or does not read.
 //
 // Start with [New].
@@ -64,7 +64,7 @@ func New(cfg Config) (*Door, error) {
 // Serve answers the connections of l until [Door.Stop], and closes l. It may be called for several listeners at once. The error says why l
 // fails; after a Stop there is none.
 func (d *Door) Serve(l net.Listener) error {
-	if _, ok := l.(*bound.Listener); !ok {
+	if _, ok := l.(interface{ Held(bound.Proof) int64 }); !ok {
 		l = bound.New(l, d.cfg.Bounds)
 	}
 	defer func() { _ = l.Close() }() // Stop may have closed it

@@ -7,9 +7,11 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"math/big"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bound"
 )
 
 func TestConfig(t *testing.T) {
@@ -45,7 +48,7 @@ func (c *counting) CheckBatch(ctx context.Context, rs []limit.Request) []limit.R
 	return c.Limiter.CheckBatch(ctx, rs)
 }
 
-// Checks that follow one another are decided by one CheckBatch, up to another command, to the end of what has come, or to a thousand.
+// Checks that follow one another are decided by one CheckBatch, up to another command, to the end of what has come, or to 128.
 func TestDecidesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSystem(t)
@@ -65,7 +68,7 @@ func TestDecidesTogether(t *testing.T) {
 		for range 4000 {
 			c.hear()
 		}
-		if asked.batches < 5 || asked.batches > 20 || asked.batched != 4006 {
+		if asked.batches < 2+4000/maxTogether || asked.batches > 60 || asked.batched != 4006 {
 			t.Errorf("%d batches of %d in all", asked.batches, asked.batched)
 		}
 		c.close()
@@ -232,4 +235,33 @@ func TestChangedNumbers(t *testing.T) {
 		c.close()
 		stop()
 	})
+}
+
+// A wrapped listener that is bounded is not bounded again: what is held counts where the process has its bounds.
+func TestWrappedListener(t *testing.T) {
+	d, err := New(Config{Limiter: newNode(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounded := bound.New(plain, bound.Config{Name: "test", Connections: 8, Memory: 1 << 20})
+	ended := make(chan error, 1)
+	go func() { ended <- d.Serve(struct{ *bound.Listener }{bounded}) }()
+	c, err := net.Dial("tcp", plain.Addr().String()) //nolint:noctx // likewise
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "*2\r\n$4\r\nECHO\r\n$20000\r\n"+strings.Repeat("x", 10_000)); err != nil {
+		t.Fatal(err)
+	}
+	for bounded.Held(bound.Stranger) == 0 {
+		runtime.Gosched()
+	}
+	_ = c.Close()
+	if err := errors.Join(d.Stop(t.Context()), <-ended); err != nil {
+		t.Error(err)
+	}
 }

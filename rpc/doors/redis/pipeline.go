@@ -22,7 +22,7 @@ func (s *session) handle(ctx context.Context, args [][]byte) {
 		var asked *check
 		if asked, err = c.check(args); asked != nil {
 			s.waiting = append(s.waiting, waiting{check: asked, command: c})
-			if len(s.waiting) == limit.MaxBatch {
+			if len(s.waiting) == maxTogether {
 				s.decideAll(ctx)
 			}
 			return

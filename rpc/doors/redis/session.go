@@ -67,6 +67,9 @@ type session struct {
 	waiting []waiting // checks that were not decided yet
 }
 
+// maxTogether is how many checks of a pipeline are decided together: each takes a kilobyte or two until then.
+const maxTogether = 128
+
 // waiting is a check that is decided with others.
 type waiting struct {
 	*check

@@ -51,6 +51,14 @@ func isConfiguration(name string) bool {
 }
 
 func readFile(path string, most int) ([]byte, error) {
+	switch info, err := os.Stat(path); { // before it is opened, since a pipe would make that wait
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory: files of rules stand beside one another", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
