@@ -145,7 +145,7 @@ func StartShell(t *testing.T, script, binary string, args ...string) *Node {
 // of the first node.
 func StartDev(t *testing.T, binary string, port int, args ...string) *Node {
 	t.Helper()
-	gateway := strconv.Itoa(FreePorts(t, 3))
+	gateway := strconv.Itoa(FreePorts(t, 4))
 	n := Launch(t, binary, append([]string{"dev", "--port", strconv.Itoa(port), "--gateway-port", gateway}, args...)...)
 	found := n.waitFor(welcome)
 	n.GRPC, n.HTTP = found[1], found[2]

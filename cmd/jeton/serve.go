@@ -174,7 +174,7 @@ func serveOnce(ctx context.Context, cfg node.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "redis", n.RedisAddr(), "doors", strings.Join(cfg.Doors, ","), "gossip", n.GossipAddr(), "data", cfg.Data, "pid", os.Getpid())
+	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "gossip", n.GossipAddr(), "redis", n.RedisAddr(), "doors", strings.Join(cfg.Doors, ","), "data", cfg.Data, "pid", os.Getpid())
 	return wait(ctx, n, cfg.Logger)
 }
 
