@@ -32,9 +32,9 @@ func TestForeignMessages(t *testing.T) {
 		says string
 	}{
 		"a thousand descriptors":  {usual, new(ratelimitv3.RateLimitRequest), ""},
-		"descriptors without end": {bytes.Repeat([]byte{0x12, 0}, 4<<20), new(ratelimitv3.RateLimitRequest), "more than 20000 fields"},
-		"entries without end":     {nested(0x12, bytes.Repeat([]byte{0x0a, 0}, 100_000)), new(ratelimitv3.RateLimitRequest), "more than 20000 fields"},
-		"unknown fields":          {bytes.Repeat([]byte{0x98, 0x06, 0}, 100_000), new(authv3.CheckRequest), "more than 20000 fields"},
+		"descriptors without end": {bytes.Repeat([]byte{0x12, 0}, 4<<20), new(ratelimitv3.RateLimitRequest), "more than 400000 fields"},
+		"entries without end":     {nested(0x12, bytes.Repeat([]byte{0x0a, 0}, 500_000)), new(ratelimitv3.RateLimitRequest), "more than 400000 fields"},
+		"unknown fields":          {bytes.Repeat([]byte{0x98, 0x06, 0}, 500_000), new(authv3.CheckRequest), "more than 400000 fields"},
 		"half a field":            {[]byte{0x12, 5, 1}, new(ratelimitv3.RateLimitRequest), "unexpected EOF"},
 		"an attribute":            {deep, new(authv3.CheckRequest), ""},
 	} {
