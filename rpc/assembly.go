@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/tap"
 
@@ -27,14 +26,6 @@ import (
 )
 
 const (
-	// maxCalls is how many calls one connection may have under way.
-	maxCalls = 1000
-	// minPing is how often a client may ping a connection; the Go client does every 10 seconds.
-	minPing = 5 * time.Second
-	// pingAfter is how long a connection may be silent before the node asks whether its client still lives.
-	pingAfter = time.Minute
-	// pongWithin is how long the client has to answer that.
-	pongWithin = 10 * time.Second
 	// workers is how many goroutines answer calls one after the other, so that a call need not grow a stack of its own.
 	// While all of them are taken, by streams or by checks that wait for an fsync, every further call gets a goroutine.
 	workers = 64
@@ -169,24 +160,14 @@ func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, er
 
 // transport is what grpc needs to know of connections and calls.
 func (s *Server) transport() *grpc.Server {
-	return grpc.NewServer(
+	return grpc.NewServer(append(transport.ServerOptions(),
 		grpc.Creds(s.port),
 		grpc.ConnectionTimeout(credentials.HandshakeWithin),
-		grpc.MaxRecvMsgSize(transport.MaxMessage),
-		transport.TakeUncompressed(),
-		grpc.MaxConcurrentStreams(maxCalls),
-		grpc.MaxHeaderListSize(transport.MaxHeaders),
 		grpc.InTapHandle(s.begin),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
-		grpc.WaitForHandlers(true),
 		grpc.NumStreamWorkers(workers),
-		grpc.StaticStreamWindowSize(transport.StreamWindow),
-		grpc.StaticConnWindowSize(transport.ConnWindow),
-		grpc.ForceServerCodecV2(transport.NewCodec()),
 		grpc.UnaryInterceptor(s.intercept),
 		grpc.ChainStreamInterceptor(s.recoverStream, transport.BoundStreams(&s.readers, s.metrics.panics), s.endWatches),
-	)
+	)...)
 }
 
 func logger(l *slog.Logger) *slog.Logger {

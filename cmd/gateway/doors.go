@@ -125,7 +125,7 @@ func (e *Gateway) foreignList(d *config.Doors) (list []door.Door, err error) {
 			err = e.openGRPC(f, d)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+			return nil, fmt.Errorf("doors: %w", err)
 		}
 		list = append(list, f)
 	}

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
@@ -26,14 +25,10 @@ import (
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
-// The bounds of a Server's calls and connections: those of a node.
+// How long a call may take.
 const (
-	maxCalls   = 1000             // under way on one connection
 	callWithin = 5 * time.Second  // where the caller does not say
 	callAtMost = 30 * time.Second // whatever it says
-	minPing    = 5 * time.Second
-	pingAfter  = time.Minute
-	pongWithin = 10 * time.Second
 )
 
 // A Server answers open doors where there is no node: at a gateway. Who may connect is for its listeners to say.
@@ -72,23 +67,13 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if s.port, err = credentials.NewPort(credentials.PortConfig{Registerer: cfg.Registerer}); err != nil {
 		return nil, err
 	}
-	s.grpc = grpc.NewServer(
+	s.grpc = grpc.NewServer(append(transport.ServerOptions(),
 		grpc.Creds(s.port),
 		grpc.ConnectionTimeout(credentials.HandshakeWithin),
-		grpc.MaxRecvMsgSize(transport.MaxMessage),
-		transport.TakeUncompressed(),
-		grpc.MaxConcurrentStreams(maxCalls),
-		grpc.MaxHeaderListSize(transport.MaxHeaders),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
-		grpc.WaitForHandlers(true),
-		grpc.StaticStreamWindowSize(transport.StreamWindow),
-		grpc.StaticConnWindowSize(transport.ConnWindow),
-		grpc.ForceServerCodecV2(transport.NewCodec()),
+		grpc.InTapHandle(s.begin),
 		grpc.UnaryInterceptor(s.call),
 		grpc.ChainStreamInterceptor(s.stream, transport.BoundStreams(&s.readers, s.panics)),
-		grpc.InTapHandle(s.begin),
-	)
+	)...)
 	guard := &credentials.Guard{Server: s.grpc, Refused: func(string, error) {}, Port: access.Port{}}
 	Register(cfg.Services)(guard)
 	healthpb.RegisterHealthServer(guard, s.health)
