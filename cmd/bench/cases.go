@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/storage"
@@ -77,7 +78,7 @@ const batchCallers = 16
 func batches(keys string) Load { return Load{Callers: batchCallers, Batch: 1000, Keys: keys} }
 
 // cases are all that is measured: a new one is one entry.
-func cases() []kase { return append(nodeCases(), clusterCases()...) }
+func cases() []kase { return slices.Concat(nodeCases(), clusterCases(), doorCases()) }
 
 // clusterCases put the same load on three nodes and on one, of the same machine: three nodes that share the processors
 // with each other do every reservation three times.
@@ -297,9 +298,14 @@ func medianLatency(ctx context.Context, t *Tabling, d storage.Durability) ([]Spr
 
 // compare compares as long, and as often, as the table wants.
 func (t *Tabling) compare(ctx context.Context, c Comparing) (*Comparison, error) {
+	return t.compareBy(ctx, c, startSides)
+}
+
+// compareBy compares what start starts likewise.
+func (t *Tabling) compareBy(ctx context.Context, c Comparing, start starter) (*Comparison, error) {
 	c.Setup, c.Pairs = t.Setup, t.rounds()
 	c.Load.Duration, c.Load.Warmup = t.duration(), t.duration()/4
-	result, err := Compare(ctx, c)
+	result, err := c.by(ctx, start)
 	if err == nil && result.Interrupted {
 		return nil, errInterrupted
 	}

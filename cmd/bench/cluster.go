@@ -51,6 +51,18 @@ func (s *Setup) startCluster(ctx context.Context, folder string, n int, d storag
 	return c, c.settle(ctx)
 }
 
+// startNodes starts a node that is alone, or a cluster of more.
+func (s *Setup) startNodes(ctx context.Context, folder string, nodes int, d storage.Durability, more ...string) (runningCluster, error) {
+	if nodes > 1 {
+		return s.startCluster(ctx, folder, nodes, d, more...)
+	}
+	n, err := s.startNode(ctx, filepath.Join(folder, "node"), d, more...)
+	if err != nil {
+		return nil, err
+	}
+	return runningCluster{n}, nil
+}
+
 // children are the processes of the nodes.
 func (c runningCluster) children() children {
 	var all children

@@ -92,7 +92,15 @@ type Comparison struct {
 
 // Compare starts a node, or a cluster, and what it is compared with, puts a load on them in turn, and ends them. The error names the flag
 // that is wrong, or says which side failed and how.
-func Compare(ctx context.Context, c Comparing) (result *Comparison, err error) {
+func Compare(ctx context.Context, c Comparing) (*Comparison, error) {
+	return c.by(ctx, startSides)
+}
+
+// A starter starts both sides, with their data in a folder. It returns those that it has started also with an error.
+type starter func(ctx context.Context, c *Comparing, folder string) ([2]*side, error)
+
+// by compares what start starts.
+func (c *Comparing) by(ctx context.Context, start starter) (result *Comparison, err error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -107,7 +115,7 @@ func Compare(ctx context.Context, c Comparing) (result *Comparison, err error) {
 			return nil, flagError("temp", "measure an fsync: %w", err)
 		}
 	}
-	sides, err := c.start(ctx, folder)
+	sides, err := start(ctx, c, folder)
 	defer func() { err = errors.Join(err, sides[0].close(), sides[1].close()) }()
 	if err != nil {
 		return nil, err
@@ -132,9 +140,9 @@ func Compare(ctx context.Context, c Comparing) (result *Comparison, err error) {
 	return result, nil
 }
 
-// start starts both sides: the node or the cluster, and the other. What is compared with a node is asked as directly as
+// startSides starts both sides of a Comparing: the node or the cluster, and the other. What is compared with a node is asked as directly as
 // can be; a cluster, and nodes among each other, through the Go client, and the no-op then too.
-func (c *Comparing) start(ctx context.Context, folder string) (sides [2]*side, err error) {
+func startSides(ctx context.Context, c *Comparing, folder string) (sides [2]*side, err error) {
 	dial := dialer(dialRaw)
 	if c.Nodes > 1 || c.Against == OneNode {
 		dial = dialClient

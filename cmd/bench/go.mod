@@ -7,6 +7,7 @@ replace github.com/jeton-dev/jeton => ../..
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
+	github.com/envoyproxy/go-control-plane/envoy v1.40.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/jeton-dev/jeton v0.0.0-00010101000000-000000000000
 	github.com/openai/openai-go/v3 v3.96.0
@@ -41,7 +42,6 @@ require (
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/dchest/siphash v1.2.3 // indirect
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1 // indirect
-	github.com/envoyproxy/go-control-plane/envoy v1.40.0 // indirect
 	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/gaissmai/bart v0.30.0 // indirect

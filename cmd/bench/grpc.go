@@ -31,21 +31,25 @@ func dialRaw(ctx context.Context, servers []string, l Load, cpu func() time.Dura
 // dial makes a service of the gRPC server at that address, which is asked once, without charging anything, whether it
 // knows the limit.
 func dial(ctx context.Context, server string, l Load, cpu func() time.Duration) (service, error) {
-	s := service{cpu: cpu}
-	var clients []pb.LimiterClient
-	var conns []*grpc.ClientConn
-	s.close = func() error {
-		var errs []error
-		for _, c := range conns {
-			errs = append(errs, c.Close())
-		}
-		return errors.Join(errs...)
-	}
 	transport := insecure.NewCredentials()
 	if l.TLS != nil {
 		transport = credentials.NewTLS(l.TLS)
 	}
-	for range l.Connections {
+	conns, err := connect(server, transport, l.Connections)
+	if err != nil {
+		return service{}, err
+	}
+	for _, c := range conns {
+		if err := ask(ctx, pb.NewLimiterClient(c), server, l.Limit); err != nil {
+			return service{}, errors.Join(err, closeAll(conns))
+		}
+	}
+	return shared(conns, cpu, func(c *grpc.ClientConn) caller { return newGRPCCaller(pb.NewLimiterClient(c), l) }), nil
+}
+
+// connect makes so many connections to a server.
+func connect(server string, transport credentials.TransportCredentials, n int) (conns []*grpc.ClientConn, err error) {
+	for range n {
 		conn, err := grpc.NewClient("passthrough:///"+server,
 			grpc.WithTransportCredentials(transport),
 			grpc.WithNoProxy(),
@@ -54,18 +58,28 @@ func dial(ctx context.Context, server string, l Load, cpu func() time.Duration) 
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		)
 		if err != nil {
-			return service{}, errors.Join(flagError("server", "%s: %w", server, err), s.close())
+			return nil, errors.Join(flagError("server", "%s: %w", server, err), closeAll(conns))
 		}
 		conns = append(conns, conn)
-		clients = append(clients, pb.NewLimiterClient(conn))
 	}
-	s.caller = func(number int) caller { return newGRPCCaller(clients[number%len(clients)], l) }
-	for _, c := range clients {
-		if err := ask(ctx, c, server, l.Limit); err != nil {
-			return service{}, errors.Join(err, s.close())
-		}
+	return conns, nil
+}
+
+// shared is a service whose callers share connections.
+func shared(conns []*grpc.ClientConn, cpu func() time.Duration, call func(*grpc.ClientConn) caller) service {
+	return service{
+		caller: func(number int) caller { return call(conns[number%len(conns)]) },
+		cpu:    cpu,
+		close:  func() error { return closeAll(conns) },
 	}
-	return s, nil
+}
+
+func closeAll(conns []*grpc.ClientConn) error {
+	var errs []error
+	for _, c := range conns {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // ask looks at a bucket, which opens the connection and shows whether the node knows the limit.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -88,12 +87,13 @@ func holdCosts(nodes int, holdings []holding) func(context.Context, *Tabling, st
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, remove()) }()
-		run, servers, err := t.startHoldNodes(ctx, folder, nodes, d)
+		started, err := t.startNodes(ctx, folder, nodes, d)
 		if err != nil {
 			return nil, err
 		}
+		run := started.children()
 		defer run.stop()
-		c, err := client.New(client.Config{Servers: servers, Timeout: patience})
+		c, err := client.New(client.Config{Servers: started.servers(), Timeout: patience})
 		if err != nil {
 			return nil, err
 		}
@@ -112,19 +112,6 @@ func holdCosts(nodes int, holdings []holding) func(context.Context, *Tabling, st
 		}
 		return spreads, nil
 	}
-}
-
-// startHoldNodes starts a node, or a cluster of them.
-func (s *Setup) startHoldNodes(ctx context.Context, folder string, nodes int, d storage.Durability) (children, []string, error) {
-	if nodes == 1 {
-		n, err := s.startNode(ctx, filepath.Join(folder, "node"), d)
-		if err != nil {
-			return nil, nil, err
-		}
-		return children{n.child}, []string{n.grpc}, nil
-	}
-	c, err := s.startCluster(ctx, folder, nodes, d)
-	return c.children(), c.servers(), err
 }
 
 // holdCost measures one load, round by round: checks, and holds that are settled. They take turns.

@@ -21,30 +21,34 @@ const gcraChecks = 2000
 
 var redisServes = regexp.MustCompile(`Ready to accept connections`)
 
-// redisSide starts Redis with its data in a folder: with an fsync before every answer, or keeping nothing.
+// redisSide is Redis, asked by a client library to run gcraScript.
 func (c *Comparing) redisSide(ctx context.Context, folder string) (*side, error) {
+	process, address, err := c.startRedis(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	dial := func(ctx context.Context, servers []string, l Load, cpu func() time.Duration) (service, error) {
+		return dialRedis(ctx, servers[0], l, cpu)
+	}
+	return dialer(dial).over(ctx, "Redis", children{process}, []string{address}, c.Load)
+}
+
+// startRedis starts Redis with its data in a folder: with an fsync before every answer, or keeping nothing.
+func (c *Comparing) startRedis(ctx context.Context, folder string) (process *child, address string, err error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		return nil, flagError("compare", "redis-server is not on the PATH: apt-get install redis-server, or put it there")
+		return nil, "", flagError("compare", "redis-server is not on the PATH: apt-get install redis-server, or put it there")
 	}
 	port, err := freePort(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	args := []string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no"}
 	if c.Durability == storage.Fsync {
 		args = append(args[:len(args)-1], "yes", "--appendfsync", "always")
 	}
-	process, _, err := start(ctx, "redis-server", redisServes, program, args...)
-	if err != nil {
-		return nil, err
-	}
-	s, err := dialRedis(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), c.Load, process.cpu)
-	if err != nil {
-		process.stop()
-		return nil, err
-	}
-	return &side{name: "Redis", children: children{process}, service: s}, nil
+	process, _, err = start(ctx, "redis-server", redisServes, program, args...)
+	return process, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 }
 
 // freePort is a port that was free a moment ago. Redis takes 0 for none at all.
@@ -64,16 +68,8 @@ func freePort(ctx context.Context) (int, error) {
 // dialRedis makes a service of the Redis at that address, which keeps limits by gcraScript, once that has been found to
 // decide as jeton does.
 func dialRedis(ctx context.Context, address string, l Load, cpu func() time.Duration) (service, error) {
-	client := redis.NewClient(&redis.Options{
-		Addr: address, PoolSize: l.Callers, MinIdleConns: min(l.Callers, 16), MaxRetries: -1,
-		DisableIdentity: true, ReadTimeout: patience, WriteTimeout: patience,
-	})
-	sha, err := client.ScriptLoad(ctx, gcraScript).Result()
-	if err == nil {
-		err = checkGCRA(ctx, func(ctx context.Context, key string, args []any) ([]int64, error) {
-			return client.EvalSha(ctx, sha, []string{key}, args...).Int64Slice()
-		}, gcraChecks)
-	}
+	client := redisClient(address, &l)
+	sha, err := loadGCRA(ctx, client)
 	var args []any
 	if err == nil {
 		args, err = benchArgs(l.Limit.Name)
@@ -86,6 +82,24 @@ func dialRedis(ctx context.Context, address string, l Load, cpu func() time.Dura
 		cpu:    cpu,
 		close:  client.Close,
 	}, nil
+}
+
+// redisClient is a client for the callers of a load.
+func redisClient(address string, l *Load) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: address, PoolSize: l.Callers, MinIdleConns: min(l.Callers, 16), MaxRetries: -1,
+		DisableIdentity: true, ReadTimeout: patience, WriteTimeout: patience,
+	})
+}
+
+// loadGCRA loads gcraScript, and finds out whether it decides as jeton does.
+func loadGCRA(ctx context.Context, client *redis.Client) (sha string, err error) {
+	if sha, err = client.ScriptLoad(ctx, gcraScript).Result(); err != nil {
+		return "", err
+	}
+	return sha, checkGCRA(ctx, func(ctx context.Context, key string, args []any) ([]int64, error) {
+		return client.EvalSha(ctx, sha, []string{key}, args...).Int64Slice()
+	}, gcraChecks)
 }
 
 // benchArgs are the script's arguments for a check of the limit with that name among those of a comparison.

@@ -72,12 +72,12 @@ func (s *Setup) folder() (path string, remove func() error, err error) {
 }
 
 // How a node, and the no-op, says that it serves, and where. The no-op knows of no gossip.
-var serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)(?: gossip=(\S+))?`)
+var serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)(?: gossip=(\S+))?(?: redis=(\S+))?`)
 
 // A runningNode is a child that is a node.
 type runningNode struct {
 	*child
-	grpc, http, gossip string // addresses
+	grpc, http, gossip, redis string // addresses
 }
 
 // onFreePorts are the flags that make "jeton serve" listen on free ports.
@@ -98,7 +98,7 @@ func (s *Setup) startNode(ctx context.Context, data string, d storage.Durability
 	if err != nil {
 		return nil, err
 	}
-	return &runningNode{child: c, grpc: found[1], http: found[2], gossip: found[3]}, nil
+	return &runningNode{child: c, grpc: found[1], http: found[2], gossip: found[3], redis: found[4]}, nil
 }
 
 // startJeton starts a node or a gateway, and returns when it says a line that matches.
