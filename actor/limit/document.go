@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -142,9 +141,6 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	if err != nil {
 		return nil, under("limits."+ref.Name, err)
 	}
-	// The rule outlives the request, whose strings may be slices of a larger buffer: copy them, so that the buffer can be freed.
-	rule.Name, rule.Algorithm = strings.Clone(rule.Name), strings.Clone(rule.Algorithm)
-	rule.OnUnavailable = Policy(strings.Clone(string(rule.OnUnavailable)))
 	return rule, nil
 }
 

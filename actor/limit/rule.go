@@ -27,6 +27,7 @@ type Rule struct {
 	counting  counting // the algorithm, if it counts entries; nil otherwise
 
 	Inline bool // a request has defined the limit
+	shared bool // so have others, and it is remembered for them
 	exact  bool // see Exact
 	// See Spare, and SpareLine.
 	spare, spareLine int64
@@ -166,6 +167,7 @@ func (r *Rule) leading(lead int64) *Rule {
 func (r *Rule) Equal(o *Rule) bool {
 	a, b := *r, *o
 	a.penalties, b.penalties = nil, nil
+	a.shared, b.shared = false, false
 	a.Reserve, b.Reserve = 0, 0 // Exact and Spare decide
 	return a == b
 }

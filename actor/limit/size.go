@@ -27,9 +27,9 @@ func CheckSize(bytes int64) error {
 }
 
 // Bytes is about how much memory the rule takes if a request has defined it, with its texts and its algorithm. A stored rule is its
-// document's and takes none: 0.
+// document's, and one that is remembered for others is one of a few: they take none, 0.
 func (r *Rule) Bytes() int64 {
-	if !r.Inline {
+	if !r.Inline || r.shared {
 		return 0
 	}
 	texts := len(r.Name) + len(r.Algorithm) + len(r.Per) + len(r.Timezone) + len(r.Anchor) + len(r.OnUnavailable) + len(r.register)

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -68,35 +67,6 @@ func (r Ref) validate() error {
 	}
 	_, err := r.inlineRule()
 	return err
-}
-
-// inlineRule is the rule of the limit that the request defines.
-func (r Ref) inlineRule() (*Rule, error) {
-	if r.Inline.Name != r.Name {
-		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%s defines the limit %s: use one name", Quote(r.Name), Quote(r.Inline.Name))}
-	}
-	if r.Inline.Penalty != (Penalty{}) {
-		return nil, &FieldError{Field: penaltyFields[0], Problem: "is for stored limits: callers invent limits, and each penalty is remembered for days"}
-	}
-	if r.Inline.Holds != (Holds{}) {
-		return nil, &FieldError{Field: holdFields[0], Problem: "is for stored limits, by which holds are settled"}
-	}
-	if r.Inline.Consistency != "" {
-		return nil, &FieldError{Field: "consistency", Problem: "is for stored limits, which edges know beforehand"}
-	}
-	if r.Inline.Hot != "" {
-		return nil, &FieldError{Field: "hot", Problem: "is for stored limits, which edges know beforehand"}
-	}
-	l := *r.Inline
-	for _, text := range []*string{&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable)} {
-		*text = strings.Clone(*text) // each is a piece of the message that the request came in, which the rule would keep
-	}
-	rule, err := l.Rule()
-	if err != nil {
-		return nil, err
-	}
-	rule.Inline = true
-	return rule, nil
 }
 
 // ValidateKey checks that key is 1 to MaxKey bytes of UTF-8. Its errors are *FieldError with the field "key".

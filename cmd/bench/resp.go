@@ -72,7 +72,8 @@ type respCaller struct {
 }
 
 func (c *respCaller) call(ctx context.Context, keys []string, t *tally) bool {
-	defer context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })() //nolint:errcheck // a closed one is known by its error
+	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed one is known by its error
+	defer stop()
 	c.out = c.out[:0]
 	for _, key := range keys {
 		c.out = c.command.append(c.out, key)
