@@ -22,7 +22,7 @@ func answer(it *item, now time.Time) *gubernatorpb.RateLimitResp {
 		o = d.Limits[0]
 	}
 	m := &gubernatorpb.RateLimitResp{Limit: it.limit, Remaining: o.Remaining, ResetTime: millisecond(now.Add(resetAfter(it, o, d.Allowed)))}
-	if it.ref.Inline == nil {
+	if it.refs[0].Inline == nil {
 		m.Limit = o.Limit // which an override may have changed
 	}
 	if d.Node != "" {

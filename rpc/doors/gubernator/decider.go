@@ -2,6 +2,7 @@ package gubernator
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -19,12 +20,14 @@ const drains = 3
 // decide decides the items, of which nil stands for one that has an answer already. Nearly always all of them are one batch: a further one
 // begins where an item changes a bucket in a way that items of its key before or behind it must not see.
 func (d decider) decide(ctx context.Context, items []*item) {
+	items = slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it == nil || it.decided() })
+	if !slices.ContainsFunc(items, func(it *item) bool { return it.reset || it.drain }) {
+		d.check(ctx, items)
+		return
+	}
 	var round []*item
 	touched, drained := map[string]bool{}, map[string]bool{}
 	for _, it := range items {
-		if it == nil || it.decided() {
-			continue
-		}
 		if drained[it.key] || it.reset && touched[it.key] {
 			d.round(ctx, round)
 			round = round[:0]
@@ -42,7 +45,7 @@ func (d decider) decide(ctx context.Context, items []*item) {
 func (d decider) round(ctx context.Context, items []*item) {
 	for _, it := range items {
 		if it.reset {
-			it.result.Err = d.limiter.Reset(ctx, it.key, it.ref)
+			it.result.Err = d.limiter.Reset(ctx, it.key, it.refs[0])
 		}
 	}
 	d.check(ctx, items)

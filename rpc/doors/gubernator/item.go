@@ -12,9 +12,9 @@ import (
 // An item is one that is to be decided.
 type item struct {
 	key   string
-	ref   limit.Ref
-	hits  int64 // 0 looks
-	limit int64 // of the request
+	refs  []limit.Ref // one
+	hits  int64       // 0 looks
+	limit int64       // of the request
 
 	reset bool // fill the bucket, and take nothing
 	drain bool // if it is denied, take what is left
@@ -24,8 +24,33 @@ type item struct {
 	result limit.Result
 }
 
+// A reader reads the items of a request, most of which define the limit of the one before.
+type reader struct {
+	stored *limit.Document
+
+	name, limitName string // gubernator's, and the limit's
+	limit           limit.Limit
+	refs            []limit.Ref // one
+}
+
+// named is the name of the limit that gubernator calls name.
+func (r *reader) named(name string) string {
+	if r.name != name {
+		r.name, r.limitName = name, limitName(name)
+	}
+	return r.limitName
+}
+
+// inline is a reference to l.
+func (r *reader) inline(l *limit.Limit) []limit.Ref {
+	if r.refs == nil || r.limit != *l {
+		r.limit, r.refs = *l, []limit.Ref{limit.Inline(*l)}
+	}
+	return r.refs
+}
+
 // read reads an item. Its errors are for the answer.
-func read(m *gubernatorpb.RateLimitReq, stored *limit.Document) (*item, error) {
+func (r *reader) read(m *gubernatorpb.RateLimitReq) (*item, error) {
 	switch {
 	case m.GetUniqueKey() == "":
 		return nil, invalidError("field 'unique_key' cannot be empty")
@@ -41,22 +66,22 @@ func read(m *gubernatorpb.RateLimitReq, stored *limit.Document) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := limitOf(m, s)
+	l, err := limitOf(m, r.named(m.GetName()), s)
 	if err != nil {
 		return nil, err
 	}
 	it := &item{
-		key: bucketKey(m.GetUniqueKey()), ref: limit.Inline(l), hits: m.GetHits(), limit: m.GetLimit(),
+		key: bucketKey(m.GetUniqueKey()), refs: r.inline(&l), hits: m.GetHits(), limit: m.GetLimit(),
 		reset: has(m, gubernatorpb.Behavior_RESET_REMAINING), drain: has(m, gubernatorpb.Behavior_DRAIN_OVER_LIMIT),
 		whole: m.GetAlgorithm() == gubernatorpb.Algorithm_LEAKY_BUCKET,
 	}
-	if stored != nil {
-		if rule, ok := stored.Rule(l.Name); ok {
+	if r.stored != nil {
+		if rule, ok := r.stored.Rule(l.Name); ok {
 			if it.reset {
 				return nil, invalidError(fmt.Sprintf("field 'behavior' cannot have RESET_REMAINING: limit %s is stored, and operators fill its buckets, "+
 					"as jeton bucket %s KEY --fill does", l.Name, l.Name))
 			}
-			it.ref, it.limit = limit.Named(l.Name), rule.Capacity
+			it.refs, it.limit = []limit.Ref{limit.Named(l.Name)}, rule.Capacity
 		}
 	}
 	if it.reset {
@@ -71,7 +96,7 @@ func read(m *gubernatorpb.RateLimitReq, stored *limit.Document) (*item, error) {
 // nothing is the decision by a limit of 0: what asks for hits is denied.
 func nothing(it *item, s span) limit.Decision {
 	allowed := it.hits == 0
-	return limit.Decision{Allowed: allowed, Limits: []limit.Outcome{{Name: it.ref.Name, Allowed: allowed, Never: !allowed, ResetAfter: s.length}}}
+	return limit.Decision{Allowed: allowed, Limits: []limit.Outcome{{Name: it.refs[0].Name, Allowed: allowed, Never: !allowed, ResetAfter: s.length}}}
 }
 
 // decided says whether it needs no check.
@@ -79,7 +104,7 @@ func (it *item) decided() bool { return it.result.Err != nil || len(it.result.De
 
 // request is the check of it.
 func (it *item) request(hits int64) limit.Request {
-	return limit.Request{Key: it.key, Limits: []limit.Ref{it.ref}, Cost: hits, Look: hits == 0}
+	return limit.Request{Key: it.key, Limits: it.refs, Cost: hits, Look: hits == 0}
 }
 
 // denied says whether it was denied, and how much is left.

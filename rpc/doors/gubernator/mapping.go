@@ -14,7 +14,7 @@ const (
 	mostLogged   = 1000
 )
 
-// limitOf is the limit that m defines, whose limit is at least 1.
+// limitOf is the limit that m defines, with that name. Its limit is at least 1.
 //
 //	algorithm     duration         in jeton
 //	TOKEN_BUCKET  60 ms or more    sliding-window
@@ -23,8 +23,8 @@ const (
 //	LEAKY_BUCKET  any              token-bucket of burst or limit, which refills limit in the duration
 //
 // A window that moves has at most the limit in any window of the duration, and so in the one that begins with the first hit.
-func limitOf(m *gubernatorpb.RateLimitReq, s span) (limit.Limit, error) {
-	l := limit.Limit{Name: limitName(m.GetName()), Capacity: m.GetLimit()}
+func limitOf(m *gubernatorpb.RateLimitReq, name string, s span) (limit.Limit, error) {
+	l := limit.Limit{Name: name, Capacity: m.GetLimit()}
 	switch {
 	case m.GetAlgorithm() == gubernatorpb.Algorithm_LEAKY_BUCKET:
 		if b := m.GetBurst(); b < 0 {

@@ -46,10 +46,10 @@ func (s *service) GetRateLimits(ctx context.Context, m *gubernatorpb.GetRateLimi
 		ctx, cancel = context.WithTimeout(ctx, defaultTime)
 		defer cancel()
 	}
-	stored := s.stored()
+	reader := reader{stored: s.stored()}
 	items, answers := make([]*item, len(requests)), make([]*gubernatorpb.RateLimitResp, len(requests))
 	for i, r := range requests {
-		it, err := read(r, stored)
+		it, err := reader.read(r)
 		if err == nil && it.reset && s.keeps {
 			err = errKept
 		}

@@ -90,10 +90,10 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		for what, read := range map[string]func() (*check, error){
-			"throttle": func() (*check, error) { return throttle(args) },
-			"stored":   func() (*check, error) { return storedCheck(args[:4]) },
-			"rate":     func() (*check, error) { return rateAllow(args[1], args[2:]) },
-			"traefik":  func() (*check, error) { return traefikAllow(args[1], args[2:]) },
+			"throttle": func() (*check, error) { return throttle(new(session), args) },
+			"stored":   func() (*check, error) { return storedCheck(new(session), args[:4]) },
+			"rate":     func() (*check, error) { return rateAllow(new(session), args[1], args[2:]) },
+			"traefik":  func() (*check, error) { return traefikAllow(new(session), args[1], args[2:]) },
 		} {
 			c, err := read()
 			if (c == nil) == (err == nil) {

@@ -11,7 +11,7 @@ func (s *session) decide(ctx context.Context, name string, c *check) (limit.Deci
 	ctx, cancel := context.WithTimeout(ctx, decideWithin)
 	defer cancel()
 	d, err := s.cfg.Limiter.Check(ctx, c.request)
-	s.decided(name, d.Allowed && !c.never, err)
+	s.commands[name].decided(d.Allowed && !c.never, err)
 	if err != nil {
 		return d, s.failure(err, c)
 	}
@@ -38,28 +38,29 @@ func (s *session) decideAll(ctx context.Context) {
 	}
 	for i := range s.waiting {
 		w, result := &s.waiting[i], &results[i]
-		s.decided(w.command.name, result.Decision.Allowed && !w.never, result.Err)
+		w.command.decided(result.Decision.Allowed && !w.never, result.Err)
 		if result.Err != nil {
 			s.refuse(w.command.name, s.failure(result.Err, w.check))
 			continue
 		}
 		w.answer(&s.out, &result.Decision)
-		s.metrics.commands.WithLabelValues(w.command.name, answered).Inc()
+		w.command.answered.Inc()
 	}
+	s.waits.Add(-int64(len(s.waiting)))
 	clear(s.waiting)
 	s.waiting = s.waiting[:0]
 }
 
 // decided counts a check.
-func (s *session) decided(name string, yes bool, err error) {
-	outcome := denied
+func (c *command) decided(yes bool, err error) {
 	switch {
 	case err != nil:
-		outcome = undecided
+		c.undecided.Inc()
 	case yes:
-		outcome = allowed
+		c.allowed.Inc()
+	default:
+		c.denied.Inc()
 	}
-	s.metrics.decisions.WithLabelValues(name, outcome).Inc()
 }
 
 // refuse answers a command with an error.

@@ -53,6 +53,7 @@ func New(cfg Config) (*Door, error) {
 	d := &Door{stopping: make(chan struct{}), listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}}
 	d.cfg, d.metrics, d.started, d.commands = cfg, m, time.Now(), map[string]*command{}
 	for _, c := range table() {
+		c.commandMetrics = m.of(c.name, c.check != nil)
 		d.commands[c.name] = c
 		d.names = append(d.names, c.name)
 	}

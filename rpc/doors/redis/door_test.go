@@ -48,7 +48,7 @@ func (c *counting) CheckBatch(ctx context.Context, rs []limit.Request) []limit.R
 	return c.Limiter.CheckBatch(ctx, rs)
 }
 
-// Checks that follow one another are decided by one CheckBatch, up to another command, to the end of what has come, or to 128.
+// Checks that follow one another are decided by one CheckBatch, up to another command, to the end of what has come, or to 1,000.
 func TestDecidesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSystem(t)

@@ -1,8 +1,6 @@
 package redis
 
 import (
-	"time"
-
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
@@ -17,14 +15,9 @@ const (
 // inlineNames are all of them.
 func inlineNames() []string { return []string{ofCell, ofRate, ofTraefik} }
 
-// bucket is the reference to a limit that clients define: a token bucket.
-func bucket(name string, capacity, tokens int64, per time.Duration) limit.Ref {
-	return limit.Inline(limit.Limit{Name: name, Capacity: capacity, Refill: limit.Refill{Tokens: tokens, Per: per}})
-}
-
 // asking is a check of cost tokens of a bucket. Where that is more than the bucket ever has, it is a look, which says what there is.
-func asking(key []byte, of limit.Ref, cost int64, names map[string]string) *check {
-	c := &check{request: limit.Request{Key: keyOf(key), Limits: []limit.Ref{of}}, never: cost > of.Inline.Capacity, names: names}
+func asking(key []byte, of []limit.Ref, cost int64, called names) *check {
+	c := &check{request: limit.Request{Key: keyOf(key), Limits: of}, never: cost > of[0].Inline.Capacity, names: called}
 	if c.request.Look = cost == 0 || c.never; !c.request.Look {
 		c.request.Cost = cost
 	}

@@ -22,6 +22,18 @@ type doorMetrics struct {
 	panics    prometheus.Counter
 }
 
+// commandMetrics are what a Door counts of a command that is known: answers without an error, and, if it checks, decisions.
+type commandMetrics struct{ answered, allowed, denied, undecided prometheus.Counter }
+
+// of are those of the command with that name.
+func (m *doorMetrics) of(name string, checks bool) commandMetrics {
+	own := commandMetrics{answered: m.commands.WithLabelValues(name, answered)}
+	if checks {
+		own.allowed, own.denied, own.undecided = m.decisions.WithLabelValues(name, allowed), m.decisions.WithLabelValues(name, denied), m.decisions.WithLabelValues(name, undecided)
+	}
+	return own
+}
+
 // newMetrics makes the metrics, and registers them if r is not nil. The error is that of r.
 func newMetrics(r prometheus.Registerer) (*doorMetrics, error) {
 	m := &doorMetrics{

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // handle answers one command, or puts its check to those that wait: these are decided together once a command comes that is none, or as many
 // wait as may be decided at once.
 func (s *session) handle(ctx context.Context, args [][]byte) {
-	c := s.commands[lower(args[0][:min(len(args[0]), limit.MaxName)])]
+	c := s.command(args[0])
 	if c == nil {
 		s.decideAll(ctx)
 		s.refuse("other", s.unknownCommand(args))
@@ -20,9 +18,9 @@ func (s *session) handle(ctx context.Context, args [][]byte) {
 	err := s.mayCall(c, args)
 	if err == nil && c.check != nil {
 		var asked *check
-		if asked, err = c.check(args); asked != nil {
+		if asked, err = c.check(s, args); asked != nil {
 			s.waiting = append(s.waiting, waiting{check: asked, command: c})
-			if len(s.waiting) == maxTogether {
+			if all := s.waits.Add(1); len(s.waiting) == maxTogether || len(s.waiting) >= fewTogether && all > maxWaiting {
 				s.decideAll(ctx)
 			}
 			return
@@ -39,7 +37,22 @@ func (s *session) handle(ctx context.Context, args [][]byte) {
 		s.refuse(c.name, err)
 		return
 	}
-	s.metrics.commands.WithLabelValues(c.name, answered).Inc()
+	c.answered.Inc()
+}
+
+// command is the one with that name, or nil.
+func (s *session) command(name []byte) *command {
+	var lowered [32]byte // as long as no name is
+	if len(name) > len(lowered) {
+		return nil
+	}
+	for i, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lowered[i] = c
+	}
+	return s.commands[string(lowered[:len(name)])]
 }
 
 // mayCall says what is wrong with the number of arguments of a command, or that it is not for clients that have shown no token.

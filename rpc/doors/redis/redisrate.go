@@ -37,9 +37,11 @@ func readRateCall(key []byte, args [][]byte) (c rateCall, err error) {
 	return c, err
 }
 
+var rateNames = names{"capacity": "burst", "refill": "rate per period", "cost": "count"}
+
 // check asks for count of the tokens.
-func (c *rateCall) check(count int64) *check {
-	return asking(c.key, bucket(ofRate, c.burst, c.rate, c.period), count, map[string]string{"capacity": "burst", "refill": "rate per period", "cost": "count"})
+func (c *rateCall) check(s *session, count int64) *check {
+	return asking(c.key, s.defined.define(ofRate, c.burst, c.rate, c.period, 0), count, rateNames)
 }
 
 // retry is after how many seconds count tokens are there, by when the bucket is full, to the nanosecond. The script counts on beyond a whole
@@ -60,12 +62,12 @@ func answerRate(r *reply, count, remaining int64, retry float64, reset time.Dura
 }
 
 // rateAllow is the script that allows count, or none.
-func rateAllow(key []byte, args [][]byte) (*check, error) {
+func rateAllow(s *session, key []byte, args [][]byte) (*check, error) {
 	call, err := readRateCall(key, args)
 	if err != nil {
 		return nil, err
 	}
-	c := call.check(call.count)
+	c := call.check(s, call.count)
 	c.answer = func(r *reply, d *limit.Decision) {
 		o := &d.Limits[0]
 		switch {
@@ -91,7 +93,7 @@ func rateAllowAtMost(ctx context.Context, s *session, name string, key []byte, a
 	}
 	count := min(call.count, call.burst)
 	for try := 1; ; try++ {
-		d, err := s.decide(ctx, name, call.check(count))
+		d, err := s.decide(ctx, name, call.check(s, count))
 		if err != nil {
 			return err
 		}

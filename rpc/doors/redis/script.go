@@ -10,7 +10,7 @@ import (
 type script struct {
 	sha string // in hexadecimal
 	// check says what a call checks. nil: run does it all.
-	check func(key []byte, args [][]byte) (*check, error)
+	check func(s *session, key []byte, args [][]byte) (*check, error)
 	run   func(ctx context.Context, s *session, name string, key []byte, args [][]byte) error
 }
 
@@ -68,12 +68,12 @@ func called(args [][]byte) (known *script, key []byte, rest [][]byte, err error)
 }
 
 // evalCheck reads EVAL text numkeys key args... and EVALSHA sha numkeys key args...
-func evalCheck(args [][]byte) (*check, error) {
+func evalCheck(s *session, args [][]byte) (*check, error) {
 	known, key, rest, err := called(args)
 	if err != nil || known == nil || known.check == nil {
 		return nil, err
 	}
-	return known.check(key, rest)
+	return known.check(s, key, rest)
 }
 
 // evalRun runs a script that takes more than one check, or refuses one that is not known.

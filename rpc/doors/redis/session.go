@@ -21,6 +21,7 @@ type shared struct {
 	started  time.Time
 	last     atomic.Int64 // the id of the newest connection
 	open     atomic.Int64 // connections
+	waits    atomic.Int64 // checks that were not decided yet
 }
 
 // A command is one that clients may send.
@@ -36,9 +37,11 @@ type command struct {
 	early bool
 	// check, if not nil, says what is to be checked; checks that follow one another in a pipeline are decided together. A nil check is
 	// left to run.
-	check func(args [][]byte) (*check, error)
+	check func(s *session, args [][]byte) (*check, error)
 	// run answers the command. An error is the answer, in place of what was written.
 	run func(ctx context.Context, s *session, args [][]byte) error
+
+	commandMetrics
 }
 
 // A check is one that a command asks for.
@@ -46,11 +49,14 @@ type check struct {
 	request limit.Request
 	// never says that more is asked for than the bucket ever has: the request looks at it, and what was asked for is denied.
 	never bool
-	// names are what clients call the fields of the request, by the last word of jeton's name.
-	names map[string]string
+	// names are what clients call the fields of the request.
+	names names
 	// answer writes the decision.
 	answer func(r *reply, d *limit.Decision)
 }
+
+// names are what clients call the fields of a limit, or of a check, by the last word of jeton's name.
+type names map[string]string
 
 // A session is what the door knows of the client of a connection. One goroutine has it.
 type session struct {
@@ -64,11 +70,17 @@ type session struct {
 	ended  bool   // the connection closes after the answers
 	proved func() // the client has shown a token that counts; nil: there is no one to tell
 
+	defined defined   // the limit that the client has defined last
 	waiting []waiting // checks that were not decided yet
 }
 
-// maxTogether is how many checks of a pipeline are decided together: each takes a kilobyte or two until then.
-const maxTogether = 128
+// How many checks of a pipeline are decided together: up to maxTogether, or fewTogether while those of all connections are more than
+// maxWaiting. Each takes a kilobyte until then.
+const (
+	maxTogether = limit.MaxBatch
+	fewTogether = 128
+	maxWaiting  = 100_000
+)
 
 // waiting is a check that is decided with others.
 type waiting struct {

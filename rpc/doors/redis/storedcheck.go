@@ -6,8 +6,10 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
+var storedNames = names{"name": "limit"}
+
 // storedCheck reads JETON.CHECK key limit [cost], a check of a stored limit.
-func storedCheck(args [][]byte) (*check, error) {
+func storedCheck(_ *session, args [][]byte) (*check, error) {
 	if len(args) > 4 {
 		return nil, refuse("wrong number of arguments for 'jeton.check' command: it is JETON.CHECK key limit [cost]")
 	}
@@ -20,21 +22,24 @@ func storedCheck(args [][]byte) (*check, error) {
 	}
 	return &check{
 		request: limit.Request{Key: keyOf(args[1]), Cost: cost, Look: cost == 0, Limits: []limit.Ref{limit.Named(string(args[2]))}},
-		names:   map[string]string{"name": "limit"},
-		answer: func(r *reply, d *limit.Decision) {
-			o := &d.Limits[0]
-			yes, retry := int64(1), milliseconds(o.RetryAfter)
-			switch {
-			case d.Allowed:
-				retry = 0
-			case o.Never:
-				yes, retry = 0, -1
-			default:
-				yes = 0
-			}
-			r.numbers(yes, o.Limit, o.Remaining, retry, milliseconds(o.ResetAfter))
-		},
+		names:   storedNames,
+		answer:  answerStored,
 	}, nil
+}
+
+// answerStored writes whether the check was allowed, the limit, what remains, and in milliseconds when to retry and when the bucket is full.
+func answerStored(r *reply, d *limit.Decision) {
+	o := &d.Limits[0]
+	yes, retry := int64(1), milliseconds(o.RetryAfter)
+	switch {
+	case d.Allowed:
+		retry = 0
+	case o.Never:
+		yes, retry = 0, -1
+	default:
+		yes = 0
+	}
+	r.numbers(yes, o.Limit, o.Remaining, retry, milliseconds(o.ResetAfter))
 }
 
 // milliseconds is d in milliseconds, rounded up.

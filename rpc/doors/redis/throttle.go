@@ -7,8 +7,10 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
+var throttleNames = names{"capacity": "max_burst", "refill": "count per period", "cost": "quantity"}
+
 // throttle reads CL.THROTTLE key max_burst count period [quantity].
-func throttle(args [][]byte) (*check, error) {
+func throttle(s *session, args [][]byte) (*check, error) {
 	if len(args) > 6 {
 		return nil, refuse("wrong number of arguments for 'cl.throttle' command: it is CL.THROTTLE key max_burst count period [quantity]")
 	}
@@ -36,8 +38,7 @@ func throttle(args [][]byte) (*check, error) {
 			return nil, err
 		}
 	}
-	ref := bucket(ofCell, burst+1, count, time.Duration(seconds)*time.Second)
-	c := asking(args[1], ref, quantity, map[string]string{"capacity": "max_burst", "refill": "count per period", "cost": "quantity"})
+	c := asking(args[1], s.defined.define(ofCell, burst+1, count, time.Duration(seconds)*time.Second, 0), quantity, throttleNames)
 	c.answer = func(r *reply, d *limit.Decision) {
 		o := &d.Limits[0]
 		limited, retry := int64(0), int64(-1)

@@ -7,10 +7,12 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
+var traefikNames = names{"capacity": "burst", "refill": "rate", "wait": "maximum delay"}
+
 // traefikAllow is the script of Traefik's rate limiter: tokens per microsecond, burst, the life of its register, Traefik's clock, and how long a
 // request may wait, all in microseconds. A request that may wait is admitted ahead of its token, as a check with a wait is. The register and
 // the clock are jeton's business.
-func traefikAllow(key []byte, args [][]byte) (*check, error) {
+func traefikAllow(s *session, key []byte, args [][]byte) (*check, error) {
 	if len(args) != 5 {
 		return nil, refuse("this script has the arguments rate, burst, ttl, time and maximum delay: there are %d", len(args))
 	}
@@ -34,11 +36,10 @@ func traefikAllow(key []byte, args [][]byte) (*check, error) {
 		return nil, refuse("maximum delay: %d µs are too long: at most %s", delay, limit.LongestWait)
 	}
 	wait := time.Duration(delay) * time.Microsecond
-	ref := bucket(ofTraefik, burst, tokens, per)
-	ref.Inline.MaxWait = time.Duration(milliseconds(wait)) * time.Millisecond
+	longest := time.Duration(milliseconds(wait)) * time.Millisecond
 	return &check{
-		request: limit.Request{Key: keyOf(key), Cost: 1, Wait: wait, Limits: []limit.Ref{ref}},
-		names:   map[string]string{"capacity": "burst", "refill": "rate", "wait": "maximum delay"},
+		request: limit.Request{Key: keyOf(key), Cost: 1, Wait: wait, Limits: s.defined.define(ofTraefik, burst, tokens, per, longest)},
+		names:   traefikNames,
 		answer:  func(r *reply, d *limit.Decision) { answerTraefik(r, d, rate, wait) },
 	}, nil
 }
