@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,26 @@ func TestTokens(t *testing.T) {
 			t.Error("after DEL: ", got)
 		}
 	}
+}
+
+// A token that does not count any more does not on open connections either: the client has to show another one.
+func TestRevokedToken(t *testing.T) {
+	var revoked atomic.Bool
+	address := serve(t, Config{Limiter: newNode(t), Token: func(token string) bool { return token == "next" || !revoked.Load() && isSecret(token) }})
+	conn, err := net.Dial("tcp", address) //nolint:noctx // the test's deadline is enough
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing comes any more
+	c := newTalk(t, conn)
+	c.want("AUTH "+secret, "OK")
+	c.want("CL.THROTTLE k 1 1 3600", "*[0 2 1 -1 3600]")
+	revoked.Store(true)
+	if got := c.ask("CL.THROTTLE k 1 1 3600"); !strings.HasPrefix(got, "-NOAUTH") {
+		t.Errorf("after its token was revoked: %s", got)
+	}
+	c.want("AUTH next", "OK")
+	c.want("CL.THROTTLE k 1 1 3600", "*[0 2 0 -1 7200]")
 }
 
 // A door that asks a node over the network, as a gateway's does, answers the same.

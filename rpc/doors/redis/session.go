@@ -67,6 +67,7 @@ type session struct {
 	from   string // address
 	name   string // that the client has given itself
 	authed bool   // it has shown a token that counts, or none is needed
+	token  string // that it has shown
 	ended  bool   // the connection closes after the answers
 	proved func() // the client has shown a token that counts; nil: there is no one to tell
 
@@ -90,7 +91,7 @@ type waiting struct {
 }
 
 func (s *session) init() {
-	s.authed = s.cfg.Token == nil
+	s.authed, s.token = s.cfg.Token == nil, ""
 	s.out.resp3 = false
 	s.name = ""
 }
@@ -103,11 +104,18 @@ func (s *session) shows(token []byte) error {
 	case !s.cfg.Token(string(token)):
 		return refusal("WRONGPASS invalid token: the user may have any name, the password is a token of jeton's")
 	}
-	s.authed = true
+	s.authed, s.token = true, string(token)
 	if s.proved != nil {
 		s.proved()
 	}
 	return nil
+}
+
+// prove takes from the client what its token gave it, if that does not count any more.
+func (s *session) prove() {
+	if s.token != "" && !s.cfg.Token(s.token) {
+		s.authed, s.token = false, ""
+	}
 }
 
 // call names the client.
