@@ -132,9 +132,8 @@ func TestEventDiskOfAnotherNode(t *testing.T) {
 	}
 	d.load.Answered(2 * calmPerSecond)
 	d.pass(lasting(0, 30*time.Second))
-	if victim.Serves(t.Context()) {
-		t.Errorf("%s serves from the disk of %s", victim.Name, other.Name)
-	}
+	// Where the other was taken for dead for a moment, as on a machine that is overloaded, its copy has the name for as long.
+	eventually(t, victim.Name+" does not serve from the disk of "+other.Name, func() bool { return !victim.Serves(t.Context()) && other.Serves(t.Context()) })
 	victim.Kill()
 	d.serves(other)
 	restore(t, victim, own)
