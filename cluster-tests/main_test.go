@@ -1,11 +1,14 @@
 package clustertests
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
@@ -21,7 +24,13 @@ func lasting(short, full time.Duration) time.Duration {
 	return short
 }
 
+// silent discards what go-redis says of connections that are refused.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 func TestMain(m *testing.M) {
+	redis.SetLogger(silent{})
 	code := m.Run()
 	if err := process.Remove(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -23,6 +23,26 @@ func ofRedis() []Mutant {
 			}},
 			Caught: []Hunt{{Package: "./rpc/doors/redis", Run: "^TestModels$", Says: `want false`}},
 		},
+		{
+			Name: "clients of Redis pass while nothing is decided",
+			Why:  "where no decision can be had a client gets an error, and chooses itself; a door that lets it pass meanwhile admits whatever comes while the owners are dead",
+			Edits: []Edit{{
+				File: "rpc/doors/redis/decide.go",
+				Old:  "s.refuse(w.command.name, s.failure(result.Err, w.check))\n\t\t\tcontinue",
+				New:  "result.Decision = limit.Decision{Allowed: true, Limits: make([]limit.Outcome, 1)}",
+			}},
+			Caught: []Hunt{{Package: "./cluster-tests", Run: "^TestDoorsKilled$", Says: `windows: \d+ violations`}},
+		},
+		{
+			Name: "JETON.CHECK has buckets of its own",
+			Why:  "a stored limit and a key are one bucket whichever door asks; with one for each door, who knows two doors is let do twice as much",
+			Edits: []Edit{{
+				File: "rpc/doors/redis/storedcheck.go",
+				Old:  "request: limit.Request{Key: keyOf(args[1]), Cost",
+				New:  "request: limit.Request{Key: \"redis:\" + keyOf(args[1]), Cost",
+			}},
+			Caught: []Hunt{{Package: "./cluster-tests", Run: "^TestDoorsKilled$", Says: `windows: \d+ violations`}},
+		},
 	}
 }
 
@@ -58,6 +78,16 @@ func ofEnvoy() []Mutant {
 				New:  `append([]string{q.client.String()}, h["X-Forwarded-For"]...)`,
 			}},
 			Caught: []Hunt{{Package: "./rpc/doors/extauthz", Run: "^TestHeadersOfClientsOverrideNothing$", Says: `2 tokens are left`}},
+		},
+		{
+			Name: "Envoy lets pass while nothing is decided",
+			Why:  "where no decision can be had Envoy gets an error, and its failure_mode_deny counts; an answer of OK admits whatever comes while the owners are dead",
+			Edits: []Edit{{
+				File: "rpc/doors/rls/decide.go",
+				Old:  "decision, err := d.cfg.Limiter.Check(ctx, a.request(true))\n\tif err != nil {\n\t\treturn err",
+				New:  "decision, err := d.cfg.Limiter.Check(ctx, a.request(true))\n\tif err != nil {\n\t\treturn nil",
+			}},
+			Caught: []Hunt{{Package: "./cluster-tests", Run: "^TestDoorsKilled$", Says: `counts: \d+ violations`}},
 		},
 		{
 			Name: "two lines of Envoy are one",

@@ -45,6 +45,7 @@ type Member struct {
 	*Node // the process; nil before the first start
 
 	Name, GRPC, HTTP, Gossip, Raft string
+	Redis                          string // for --listen-redis, which its caller gives
 	Data                           string
 	args                           []string
 	cluster                        *Cluster
@@ -110,8 +111,8 @@ func (c *Cluster) KeyFile() string { return filepath.Join(c.dir, "key") }
 func (c *Cluster) Plan() *Member {
 	c.t.Helper()
 	m := &Member{Name: fmt.Sprintf("node-%d", len(c.Members)+1), cluster: c}
-	at := c.addresses(m.Name, 4)
-	m.GRPC, m.Gossip, m.HTTP, m.Raft = at[0], at[1], at[2], at[3]
+	at := c.addresses(m.Name, 5)
+	m.GRPC, m.Gossip, m.HTTP, m.Raft, m.Redis = at[0], at[1], at[2], at[3], at[4]
 	m.Data = filepath.Join(c.dir, m.Name)
 	c.Members = append(c.Members, m)
 	return m
