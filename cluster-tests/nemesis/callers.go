@@ -19,8 +19,12 @@ import (
 // gatewayKey is the header in which requests to gateways say their key.
 const gatewayKey = "X-Key"
 
-// throughGateway is how callers ask that ask gateways.
-const throughGateway = "gateway"
+// How callers ask that ask gateways, and that ask doors of nodes.
+const (
+	throughGateway = "gateway"
+	throughRedis   = "redis"
+	throughRLS     = "rls"
+)
 
 // A caller asks for checks in one of the ways that there are.
 type caller struct {
@@ -29,7 +33,7 @@ type caller struct {
 
 	rpc     *client.Client // of callers that can return and reset too
 	plain   bool           // it asks for one token of one limit, and gets no receipts
-	through string         // client, http or throughGateway
+	through string         // client, http, or one of those above
 }
 
 // httpChecker asks nodes over HTTP, each caller a different one first. A node that refuses the connection is passed over, as a

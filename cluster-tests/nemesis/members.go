@@ -40,6 +40,7 @@ func (s *Stage) adopt(m *process.Member) (*host, error) {
 		return nil, err
 	}
 	m.Data = filepath.Join(h.disk, "data")
+	m.Args("--listen-redis", m.Redis, "--redis-token-file", s.redisTokenFile())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hosts = append(s.hosts, h)

@@ -108,7 +108,11 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 			return err
 		}
 	}
-	args := append([]string{"--replicas", fmt.Sprint(cfg.Replicas)}, cfg.Args...)
+	doors, err := s.doors()
+	if err != nil {
+		return err
+	}
+	args := slices.Concat([]string{"--replicas", fmt.Sprint(cfg.Replicas)}, doors, cfg.Args)
 	if cfg.Lab == nil {
 		s.cluster = process.NewCluster(s.t, cfg.Binary, cfg.Nodes, founding(), args...)
 	} else {
@@ -130,7 +134,6 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 		founders = append(founders, h)
 	}
 	s.http = &http.Client{Transport: transport(nil)}
-	var err error
 	if s.secure, err = s.identify(cfg); err != nil {
 		return err
 	}
@@ -198,6 +201,9 @@ func (s *Stage) employ(cfg Config, out *history.Writer) error {
 		}
 		s.idle = append(s.idle, asks.client.CloseIdleConnections)
 		tr.callers = append(tr.callers, caller{name: name, Checker: asks, through: "http"})
+	}
+	if err := s.atDoors(cfg); err != nil {
+		return err
 	}
 	return s.gateways(cfg)
 }

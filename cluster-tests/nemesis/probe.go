@@ -47,8 +47,8 @@ func (s *Stage) probe() (asked int, stuck []string) {
 
 // probeOne asks for one bucket until it serves. It says why it does not.
 func (s *Stage) probeOne(b bucketName, end time.Time) (why string) {
-	c := s.traffic.prober()
-	r := limit.Request{Key: b.key, Cost: 1, Receipt: true, Plan: b.stream.plan}
+	c := s.traffic.prober(b.stream)
+	r := limit.Request{Key: b.key, Cost: 1, Receipt: !c.plain, Plan: b.stream.plan}
 	for _, l := range b.stream.rules {
 		r.Limits = append(r.Limits, limit.Named(l.name))
 	}

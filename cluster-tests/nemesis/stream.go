@@ -22,7 +22,8 @@ type stream struct {
 	holds   time.Duration // its checks hold what they ask for so long, and it is settled: or their callers die
 	wait    time.Duration // how long its checks may wait, at most
 	plan    string        // by which it asks
-	plain   bool          // gateways can ask for it too: one limit, one token
+	plain   bool          // gateways and doors can ask for it too: one limit, one token
+	through string        // the only way to ask for it; empty for any
 }
 
 // The limits that operators change: their numbers, while checks of them are under way.
@@ -36,9 +37,9 @@ const (
 // limit, buckets that refill so slowly that every token which comes back by mistake shows, what is given back, what is
 // reset, what gateways and clients decide by leases, one key after the other, or tell afterwards, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, holds of budgets that
 // any node settles and of one that only its owner does, and limits of every other algorithm: among them a window that is asked for so
-// often that its owner takes room ahead, and permits whose callers die.
+// often that its owner takes room ahead, and permits whose callers die; and one that only a door knows, by the rules in its files.
 var streams = []stream{
-	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.19, keys: 0.85, cost: 1, plain: true},
+	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.18, keys: 0.85, cost: 1, plain: true},
 	{rules: []rule{{"large", "capacity: 1000, refill: 100/s"}}, share: 0.08, keys: 0.01, cost: 20},
 	{rules: []rule{{"hot", "capacity: 100, refill: 100/s"}}, share: 0.09, cost: 1, plain: true},
 	{rules: []rule{{"leased", "capacity: 150, refill: 5/s, consistency: leased"}}, share: 0.06, burst: 240, keys: 0.02, cost: 1, plain: true},
@@ -76,6 +77,7 @@ var streams = []stream{
 		share: 0.01, keys: 0.002, cost: 40, holds: 2 * time.Second,
 	},
 	{rules: []rule{{"held-slow", "capacity: 2000, refill: 2000/20m, hold: 10s, on_expiry: free"}}, share: 0.01, keys: 0.002, cost: 40, holds: 2 * time.Second},
+	{rules: []rule{{ruled, "algorithm: fixed-window, limit: 2, window: 1s"}}, share: 0.01, keys: 0.001, cost: 1, plain: true, through: throughRLS},
 }
 
 // changing are the streams of the limits that operators change.
@@ -92,6 +94,14 @@ const (
 	newest          = 20
 	toNewest        = 0.3
 )
+
+// askedBy says whether a caller can make checks of the stream, and what comes after them.
+func (s *stream) askedBy(c *caller, returned bool) bool {
+	if s.through != "" || c.through == throughRLS {
+		return c.through == s.through
+	}
+	return (s.plain || !c.plain) && (c.rpc != nil || !returned && !s.permits && s.holds == 0)
+}
 
 // keyCount is how many keys of a stream take turns in a run with so many keys.
 func (s *stream) keyCount(all int, elapsed time.Duration) int {

@@ -112,7 +112,7 @@ func (tr *traffic) next(deck []stream, elapsed time.Duration) {
 		after, extensions = time.Duration(tr.random.Int64N(int64(longestStay))), max(0, tr.random.IntN(4)-1)
 	}
 	c := &tr.callers[tr.random.IntN(len(tr.callers))]
-	for c.plain && !s.plain || (returned || s.permits || s.holds > 0) && c.rpc == nil {
+	for !s.askedBy(c, returned) {
 		c = &tr.callers[tr.random.IntN(len(tr.callers))]
 	}
 	if s.holds > 0 {
@@ -179,7 +179,7 @@ type held struct {
 
 // hold makes n checks of a stream, one for each of its keys in turn, and keeps the receipts of those that are admitted.
 func (tr *traffic) hold(s *stream, n int) (all []held) {
-	c := tr.prober()
+	c := tr.prober(s)
 	for i := range n {
 		key := s.name(i % s.keyCount(tr.keys, 0))
 		if receipts := tr.check(c, s, key, 1, deadline); len(receipts) > 0 {
@@ -283,11 +283,11 @@ func (tr *traffic) reset(deck []stream) {
 	})
 }
 
-// prober is a caller whose checks are as good as any.
-func (tr *traffic) prober() *caller {
+// prober is a caller whose checks of a stream are as good as any.
+func (tr *traffic) prober(s *stream) *caller {
 	for i := range tr.callers {
-		if tr.callers[i].rpc != nil {
-			return &tr.callers[i]
+		if c := &tr.callers[i]; s.askedBy(c, true) {
+			return c
 		}
 	}
 	return nil
