@@ -85,6 +85,11 @@ test-exhaustive: ## run what is exhaustive, without the race detector: the model
 test-process: ## run the tests that start and kill processes
 	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 25m ./cluster-tests
 
+.PHONY: doors-clients
+doors-clients: ## have clients of Redis in other languages ask a cluster, as docs/redis-clients.md shows; installs them
+	@bash .ci/clients
+	$(step) "clients of Redis" bash .ci/gotest --show-passed --none-skipped -count=1 -run '^TestRedisClients$$' ./cluster-tests $(if $(ARGS),-args $(ARGS))
+
 .PHONY: test-simulation
 test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before, and a planet for some seconds
 	$(step) "100 simulated hours" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/simulation
