@@ -37,7 +37,8 @@ func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 		Hold: int64(m.hold), Least: m.least, Charges: m.charge, Report: m.report,
 	}
 	if m.lease != nil {
-		c.Lease, c.EdgeHas, c.EdgeID, c.Edge = int64(m.lease.Life), m.lease.Held, m.lease.ID, strings.Clone(m.lease.Edge)
+		c.Lease, c.LeaseAfter = int64(m.lease.Life), int64(m.lease.After)
+		c.EdgeHas, c.EdgeID, c.Edge = m.lease.Held, m.lease.ID, strings.Clone(m.lease.Edge)
 	}
 	a.owner.Check(c, out)
 }

@@ -66,6 +66,27 @@ func TestLeaseIsGiven(t *testing.T) {
 	})
 }
 
+// Who knows no positions gets line that begins when it may spend it no more, and is shown with it until then.
+func TestLeaseToWhoKnowsNoPositions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, Config{Limits: fixed(document(t, leasedLimits))})
+		defer s.Close()
+		r := forLease(s, "k", "api", 0)
+		r.Lease.After = 3 * time.Second
+		d, err := s.Check(t.Context(), r)
+		if after := s.cfg.Now() + int64(3*time.Second); err != nil || d.Lease == nil || d.Lease.Start != after || d.Lease.End != after+int64(time.Second) || d.Lease.Until != after {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if o := d.Limits[0]; o.Leased != 10 || o.Remaining != 60 {
+			t.Errorf("the limit says %+v", o)
+		}
+		<-time.After(3 * time.Second)
+		if d, err = s.Check(t.Context(), limit.Request{Key: "k", Look: true, Limits: r.Limits}); err != nil || d.Limits[0].Leased != 0 || d.Limits[0].Remaining != 90 {
+			t.Errorf("when it is over: %+v, %v", d.Limits, err)
+		}
+	})
+}
+
 // What is not leased, or to whom not, is an error that says why.
 func TestLeaseRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -125,6 +125,8 @@ func TestLeaseInvalid(t *testing.T) {
 	}
 	for want, change := range map[string]func(*limit.Request){
 		"lease.life: 0s is not from 1ms to 10s":         func(r *limit.Request) { r.Lease.Life = 0 },
+		"lease.after: -1ns is not from 0s to 10s":       func(r *limit.Request) { r.Lease.After = -1 },
+		"lease.after: 10.001s is not from 0s to 10s":    func(r *limit.Request) { r.Lease.After = 10*time.Second + time.Millisecond },
 		"lease.life: 10.001s is not from 1ms to 10s":    func(r *limit.Request) { r.Lease.Life = 10*time.Second + time.Millisecond },
 		"lease.now: is missing":                         func(r *limit.Request) { r.Lease.Now = 0 },
 		"lease.edge: is not a text of at most 64 bytes": func(r *limit.Request) { r.Lease.Edge = strings.Repeat("x", 65) },

@@ -42,6 +42,8 @@ func (r *Request) checkLease() error {
 		return nil
 	case a.Life < time.Millisecond || int64(a.Life) > LongestLease:
 		return &FieldError{Field: "lease.life", Problem: fmt.Sprintf("%s is not from 1ms to %s", durationText(a.Life), durationText(time.Duration(LongestLease)))}
+	case a.After < 0 || int64(a.After) > LongestLease:
+		return &FieldError{Field: "lease.after", Problem: fmt.Sprintf("%s is not from 0s to %s", durationText(a.After), durationText(time.Duration(LongestLease)))}
 	case r.Least < 0 || r.Least > r.Tokens():
 		return &FieldError{Field: "least", Problem: fmt.Sprintf("%d is not from 1 to the cost, %d", r.Least, r.Tokens())}
 	case a.Held < 0:

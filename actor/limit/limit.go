@@ -259,6 +259,9 @@ func (l *Lease) Tail(from int64) Receipt {
 type LeaseAsk struct {
 	// Life is for how long the line is to last at least, where the bucket reaches as far. From 1 ms to [LongestLease].
 	Life time.Duration
+	// After, if not 0, is how long after the owner's clock the line begins at the earliest. It is for a holder that knows no positions: whatever it spends by then, in
+	// any order, is line that lies ahead of it. Nothing is spent later. From 0 to [LongestLease].
+	After time.Duration
 	// Now is the edge's clock when it asks, in nanoseconds since the Unix epoch.
 	Now int64
 	// Terms are those of the rule by which the edge spends: see [Rule.LeaseTerms]. An owner that goes by others gives no lease.

@@ -15,10 +15,13 @@ import (
 
 // leaseOf fits a lease for c into the bucket: how much of the line, from where on. It is no more than half of what is left, so that others find
 // something, and nothing if c's least is more than that. It lowers the cost of c to what it is.
+//
+// A holder that knows no positions spends its line anywhere up to t + after: the line lies behind that, so that it is ahead of the holder whenever it spends. In
+// windows that works as long as the window of t lasts.
 func (b *bucket) leaseOf(c *Check) (from, length int64) {
 	r := b.rule
 	begin, bound := r.Begin(c.At), r.Bound(c.At).NS
-	from = max(b.tat.Ceil(), begin)
+	from = max(b.tat.Ceil(), r.Begin(c.At+c.LeaseAfter))
 	half := (bound - from) / 2
 	tokens := min(c.Cost, r.TokensUpTo(limit.At(from+half), limit.At(from), c.At))
 	if tokens < max(c.Least, 1) {
@@ -36,7 +39,7 @@ func (b *bucket) leaseOf(c *Check) (from, length int64) {
 func (b *bucket) testLease(c *Check, cfg *Config) (length limit.Pos, _ result) {
 	from, ns := b.leaseOf(c)
 	if ns == 0 {
-		end := b.rule.End(b.tat, c.At, b.rule.Length(max(c.Least, 1)))
+		end := b.rule.Add(limit.At(from), b.rule.Length(max(c.Least, 1)))
 		return limit.Pos{}, result{verdict: deny, end: limit.Later(end, b.rule.Add(b.rule.Bound(c.At), limit.At(1)))}
 	}
 	length = limit.Pos{NS: ns}

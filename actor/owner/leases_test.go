@@ -10,8 +10,13 @@ import (
 
 // asks asks for a lease of so many tokens, at least least, that lasts so long.
 func (s *stage) asks(cost, least, life int64, rule *limit.Rule) int {
+	return s.asksAfter(cost, least, life, 0, rule)
+}
+
+// asksAfter is asks for one who knows no positions, and spends the lease within after.
+func (s *stage) asksAfter(cost, least, life, after int64, rule *limit.Rule) int {
 	tag := s.tag()
-	s.owner.Check(owner.Check{Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: cost, Least: least, Lease: life}, &s.out)
+	s.owner.Check(owner.Check{Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: cost, Least: least, Lease: life, LeaseAfter: after}, &s.out)
 	s.after()
 	return tag
 }
@@ -61,6 +66,29 @@ func TestLeaseLastsSoLong(t *testing.T) {
 	window := ruleFor(t, limit.Limit{Name: "window", Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second})
 	s.pass(10*second - start%(10*second) + 6*second)
 	s.leases(s.asks(3, 1, 60*second, window), 20, 23, 20)
+}
+
+// The line of who knows no positions begins when it may spend it no more. It is half of what is left behind that, and of windows only as long as that of now lasts.
+func TestLeaseOfWhoKnowsNoPositions(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	s.leases(s.asksAfter(2, 1, 4*second, 5*second, rule), 5, 7, 5)
+	s.leases(s.asksAfter(100, 1, 4*second, 5*second, rule), 7, 8, 5) // half of three, of which one fits
+	s.noLease(s.asksAfter(1, 1, second, 9*second, rule))
+	s.noLease(s.asksAfter(1, 1, second, 10*second, rule))
+	s.pass(2 * second)
+	s.leases(s.asksAfter(1, 1, second, 3*second, rule), 8, 9, 5)
+	s.leases(s.asks(1, 1, second, rule), 9, 10, 10) // an edge's lies behind it
+
+	window := ruleFor(t, limit.Limit{Name: "window", Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second})
+	s.pass(10*second - (start+2*second)%(10*second) + 3*second) // into the next window
+	begin := (s.clock() - start) / second
+	s.leases(s.asksAfter(2, 1, second, 6*second, window), begin+7, begin+9, begin+6)
+	tag := s.asksAfter(2, 1, second, 8*second, window)
+	s.noLease(tag)
+	if d := s.decision(tag); d.Limits[0].RetryAfter != 7*time.Second {
+		t.Errorf("in a window that ends before, to try again after %v, want that of its end", d.Limits[0].RetryAfter)
+	}
 }
 
 // Line for a lease is reserved as for a check.

@@ -22,6 +22,8 @@ type Check struct {
 	// Lease is how long line is to last that is passed down to an edge, in nanoseconds; 0 for no lease. The cost is how many tokens it wants, and is
 	// lowered to what there is for it, at least Least. There is one rule, which spends a line and has no penalty, and the check takes no receipts, waits for nothing and holds nothing.
 	Lease int64
+	// LeaseAfter is how long after At the line of a lease begins at the earliest, and at which it is over: see [limit.LeaseAsk].
+	LeaseAfter int64
 	// Edge is the name of who asks for a lease, and EdgeHas how many tokens it has still, for people.
 	Edge    string
 	EdgeID  uint64 // tells it from others of that name

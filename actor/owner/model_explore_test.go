@@ -26,13 +26,14 @@ const (
 	brings // a caller brings back a receipt
 	sleeps // an owner is dormant, and goes on from its rest
 
-	wants    // an edge a lease
-	gets     // an edge the answer
-	spends   // an edge a token
-	suspends // an edge, once it has read its clock for a check
-	yields   // an edge what it has not spent
-	regrets  // an edge what it has spent last
-	regains  // an owner that
+	wants     // an edge a lease
+	gets      // an edge the answer
+	spends    // an edge a token
+	squanders // who knows no positions a token
+	suspends  // an edge, once it has read its clock for a check
+	yields    // an edge what it has not spent
+	regrets   // an edge what it has spent last
+	regains   // an owner that
 
 	performs // a node or raft does what a driver wants, which hears of it
 	fails    // the same without the driver's hearing of it, or nothing was done
@@ -168,7 +169,7 @@ func (w *world) apply(e event) {
 	case brings:
 		w.left.returns--
 		w.bring(&w.proofs[e.a], int(e.b))
-	case wants, gets, spends, suspends, yields, regrets, regains:
+	case wants, gets, spends, squanders, suspends, yields, regrets, regains:
 		w.applyEdge(e)
 	default:
 		w.applyChange(e)

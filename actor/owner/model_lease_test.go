@@ -28,7 +28,9 @@ type edging struct {
 type wish struct {
 	edge, owner int
 	cost, life  int64
+	after       int64 // if not 0, who asks knows no positions, and spends what it gets until so long after it asked
 	number      uint64
+	asked       int64 // the true time
 }
 
 type edge struct {
@@ -43,6 +45,12 @@ type granted struct {
 	wish
 	lease *limit.Lease
 	heard uint8
+	used  int64 // line of it that was spent by who knows no positions
+}
+
+// squanderable says whether who knows no positions has some of the lease to spend at now.
+func (g *granted) squanderable(now int64) bool {
+	return g.after > 0 && g.lease.Start+g.used < g.lease.End && now <= g.asked+g.after*tick
 }
 
 // tailed is a tail on its way to the owner.
@@ -99,7 +107,10 @@ func (w *world) edgeEvents(add func(kind, int, int)) {
 		add(wants, 0, 0)
 	}
 	for i := range w.grants {
-		if w.grants[i].heard < 2 {
+		switch g := &w.grants[i]; {
+		case g.squanderable(w.now) && w.left.takes > 0:
+			add(squanders, i, 0)
+		case g.after == 0 && g.heard < 2:
 			add(gets, i, 0)
 		}
 	}
@@ -134,10 +145,12 @@ func (w *world) applyEdge(e event) {
 	case wants:
 		wish := w.leases[w.left.wanted]
 		w.left.wanted++
-		wish.number = w.edges[wish.edge].bucket.Ask()
+		if wish.asked = w.now; wish.after == 0 {
+			wish.number = w.edges[wish.edge].bucket.Ask()
+		}
 		w.say("edge %d asks %s for a lease of %d", wish.edge+1, w.name(wish.owner), wish.cost)
 		w.step(wish.owner, func(o *Owner, now int64, out *Out) {
-			o.Check(Check{Tag: wish, At: now, Deadline: w.deadline(now), Rules: w.rules, Cost: wish.cost, Lease: wish.life * tick}, out)
+			o.Check(Check{Tag: wish, At: now, Deadline: w.deadline(now), Rules: w.rules, Cost: wish.cost, Lease: wish.life * tick, LeaseAfter: wish.after * tick}, out)
 		})
 	case gets:
 		g := &w.grants[e.a]
@@ -152,6 +165,9 @@ func (w *world) applyEdge(e event) {
 	case spends:
 		w.left.takes--
 		w.edgeSpends(int(e.a))
+	case squanders:
+		w.left.takes--
+		w.squander(&w.grants[e.a])
 	case yields:
 		w.left.yields--
 		for _, tail := range w.edges[e.a].bucket.GiveBack(w.edgeTime(int(e.a)), w.keeps) {
@@ -188,6 +204,23 @@ func (w *world) edgeSpends(i int) {
 		w.broken = broken
 	}
 	w.edges[i].last, w.edges[i].piece = receipt, piece
+}
+
+// squander spends a token of a lease now, whatever its place on the line.
+func (w *world) squander(g *granted) {
+	r, receipt := reading{1, w.now}, g.lease.Receipt
+	receipt.Span = limit.Span{Start: g.lease.Start + g.used, End: g.lease.Start + g.used + tick}
+	g.used += tick
+	w.say("who knows no positions admits the %s: it spends %s", r, span(receipt.Span))
+	piece, _ := line(receipt.Start, receipt.End)
+	if receipt.Start < w.now {
+		w.broken = fmt.Sprintf("%s is spent by who knows no positions, and has begun", span(receipt.Span))
+		return
+	}
+	w.history.era(receipt.Generation).leased &^= piece
+	if broken := w.history.spend(receipt, r, w.setting); broken != "" {
+		w.broken = broken
+	}
 }
 
 // edgeRegrets lets an edge take back what it has spent last.
@@ -266,6 +299,12 @@ func (e *encoder) edges(w *world) {
 	}
 	for i := range w.grants {
 		g := &w.grants[i]
+		if g.after > 0 {
+			e.lease(g.lease)
+			e.time(g.used)
+			e.time(g.asked)
+			continue
+		}
 		open := w.edges[g.edge].bucket.Clone().Answer(g.number, g.lease)
 		e.flag(open)
 		e.buf = append(e.buf, byte(g.edge), g.heard)
@@ -326,6 +365,26 @@ var leaseSettings = []sized{
 	{setting: setting{
 		name: "an edge that takes back", capacity: 6, ticks: 4, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, returns: 1,
 		edging: edging{lone: true, leases: []wish{{cost: 3, life: 3}}, takes: 3, yields: 1, regrets: 2, keeps: 1},
+	}},
+	{setting: setting{
+		name: "who knows no positions", capacity: 6, ticks: 5, checks: [owners][]int64{{3, 3}, {}}, epsMax: 1,
+		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}}, takes: 2},
+	}},
+	{setting: setting{
+		name: "two that know no positions, and an edge", capacity: 8, ticks: 3, checks: [owners][]int64{{2}, {2}}, epsMax: 1,
+		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}, {cost: 2, life: 3}, {owner: 1, cost: 1, life: 1, after: 2}}, takes: 4},
+	}},
+	{setting: setting{
+		name: "receipts beside who knows no positions", capacity: 6, ticks: 4, checks: [owners][]int64{{2, 3}, {}}, epsMax: 1, returns: 1,
+		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}}, takes: 2},
+	}},
+	{setting: setting{
+		name: "who knows no positions, and an owner that restarts", capacity: 6, ticks: 3, checks: [owners][]int64{{2}, {}}, epsMax: 1, restarts: 1, resets: 1,
+		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}}, takes: 2},
+	}},
+	{setting: setting{
+		name: "who knows no positions, and windows", algorithm: limit.FixedWindow, capacity: 6, ticks: 5, checks: [owners][]int64{{3, 3}, {}}, epsMax: 1,
+		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}}, takes: 2},
 	}},
 	{setting: setting{
 		name: "windows", algorithm: limit.FixedWindow, capacity: 6, ticks: 3, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, returns: 1,

@@ -34,7 +34,7 @@ func (w *world) skipped(m *message) {
 	}
 	slices.Sort(positions)
 	free := positions[p.cfg.majority()-1]
-	if least := max(w.clock(int(m.who)), p.bucket().held.to, free); m.From > least+may && w.broken == "" {
+	if least := max(w.rules[0].Begin(w.clock(int(m.who))), p.bucket().held.to, free); m.From > least+may && w.broken == "" {
 		w.broken = fmt.Sprintf("%s sends %s, though a majority would have said yes from %d", w.name(int(m.who)), m, free/tick)
 	}
 }

@@ -429,6 +429,9 @@ func (o *Owner) lease(b *bucket, c *Check) *limit.Lease {
 	if begin := b.rule.Begin(c.At); begin > c.At { // of a window
 		until = min(begin, c.At+limit.LongestLease)
 	}
+	if c.LeaseAfter > 0 {
+		until = c.At + c.LeaseAfter
+	}
 	l := &limit.Lease{Receipt: o.receipt(b, spent{piece: p}), Until: until, Now: c.At}
 	b.withLeases(c.At).add(passed{Lease: *l, edge: c.Edge, id: c.EdgeID}, b.rule.Length(c.EdgeHas).NS)
 	b.noteWait(until + o.cfg.Late) // by the edge's clock it may last so much longer

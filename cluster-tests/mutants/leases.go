@@ -11,10 +11,20 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "a lease is fresh line; credit is a length, and the line behind TAT less the credit may be spent, or leased to another edge",
 			Edits: []Edit{{
 				File: "actor/owner/lease.go",
-				Old:  "from = max(b.tat.Ceil(), begin)",
-				New:  "from = max(b.spentAt(c.At).Ceil(), begin)",
+				Old:  "from = max(b.tat.Ceil(), r.Begin(c.At+c.LeaseAfter))",
+				New:  "from = max(b.spentAt(c.At).Ceil(), r.Begin(c.At+c.LeaseAfter))",
 			}},
 			Caught: model(`is leased, and is not fresh`),
+		},
+		{
+			Name: "line that begins while it is spent",
+			Why:  "who knows no positions spends what he got at any time until it ends, as Envoy does: line that time has passed by then was given to others, too",
+			Edits: []Edit{{
+				File: "actor/owner/lease.go",
+				Old:  "from = max(b.tat.Ceil(), r.Begin(c.At+c.LeaseAfter))",
+				New:  "from = max(b.tat.Ceil(), begin)",
+			}},
+			Caught: model(`is spent by who knows no positions, and has begun`),
 		},
 		{
 			Name: "credit beside a lease",

@@ -13,7 +13,7 @@ import (
 func decodeRequest(m *CheckRequest) limit.Request {
 	r := limit.Request{Key: m.GetKey(), Cost: m.GetCost(), Look: m.GetLook(), ID: m.GetRequestId(), Receipt: m.GetReceipt(), Extend: m.GetExtend(), Plan: m.GetPlan(), Wait: time.Duration(m.GetWaitNs()), Hold: time.Duration(m.GetHoldNs()), Least: m.GetLeast(), Charge: m.GetCharge()}
 	if a := m.GetLease(); a != nil {
-		r.Lease = &limit.LeaseAsk{Life: time.Duration(a.GetLifeNs()), Now: a.GetNowNs(), Terms: a.GetTerms(), Edge: a.GetEdge(), Held: a.GetHeld(), ID: a.GetId()}
+		r.Lease = &limit.LeaseAsk{Life: time.Duration(a.GetLifeNs()), Now: a.GetNowNs(), Terms: a.GetTerms(), Edge: a.GetEdge(), Held: a.GetHeld(), ID: a.GetId(), After: time.Duration(a.GetAfterNs())}
 	}
 	if p := m.GetReport(); p != nil {
 		r.Report = &limit.Report{Edge: p.GetEdge(), Number: p.GetNumber(), Age: time.Duration(p.GetAgeNs()), Asked: p.GetAsked()}

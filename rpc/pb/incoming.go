@@ -236,6 +236,8 @@ func (r *reader) leaseAsk(a *limit.LeaseAsk, end int) {
 			a.Held = int64(r.varint(end))
 		case tagEdgeID:
 			a.ID = r.varint(end)
+		case tagAfter:
+			a.After = time.Duration(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}

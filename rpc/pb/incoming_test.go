@@ -199,7 +199,7 @@ func TestDecodeTable(t *testing.T) {
 		"a hold":                            {tagHoldFor, 7, tagLeast, 3},
 		"a hold twice":                      {tagHoldFor, 7, tagLeast, 3, tagLeast, 4, tagHoldFor, 8},
 		"a hold that is a text":             {10<<3 | 2, 1, 5, 11<<3 | 2, 1, 5},
-		"a lease":                           {tagLeaseAsk, 13, tagLife, 1, tagEdgeNow, 2, tagTerms, 3, tagEdgeName, 1, 'e', tagEdgeHas, 5, tagEdgeID, 6},
+		"a lease":                           {tagLeaseAsk, 15, tagLife, 1, tagEdgeNow, 2, tagTerms, 3, tagEdgeName, 1, 'e', tagEdgeHas, 5, tagEdgeID, 6, tagAfter, 7},
 		"two leases are merged":             {tagLeaseAsk, 2, tagLife, 1, tagLeaseAsk, 2, tagTerms, 3},
 		"a charge":                          {tagCharge, 1},
 		"a report":                          {tagReport, 8, tagReportEdge, 1, tagReportNumber, 2, tagReportAge, 3, tagReportAsked, 4},

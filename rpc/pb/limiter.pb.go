@@ -679,7 +679,10 @@ type LeaseRequest struct {
 	// How many tokens of the bucket the edge has still, likewise.
 	Held int64 `protobuf:"varint,5,opt,name=held" json:"held,omitempty"`
 	// Tells the edge from others of that name: a random number.
-	Id            uint64 `protobuf:"varint,6,opt,name=id" json:"id,omitempty"`
+	Id uint64 `protobuf:"varint,6,opt,name=id" json:"id,omitempty"`
+	// How long after the owner's clock the line begins at the earliest, and ends to be spent, in nanoseconds: from 0 to 10 s. It is for who knows no positions of the
+	// line, and so may spend it in any order until then.
+	AfterNs       int64 `protobuf:"varint,7,opt,name=after_ns,json=afterNs" json:"after_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -752,6 +755,13 @@ func (x *LeaseRequest) GetHeld() int64 {
 func (x *LeaseRequest) GetId() uint64 {
 	if x != nil {
 		return x.Id
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetAfterNs() int64 {
+	if x != nil {
+		return x.AfterNs
 	}
 	return 0
 }
@@ -3466,14 +3476,15 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04edge\x18\x01 \x01(\x04R\x04edge\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x15\n" +
 	"\x06age_ns\x18\x03 \x01(\x03R\x05ageNs\x12\x14\n" +
-	"\x05asked\x18\x04 \x01(\x03R\x05asked\"\x8c\x01\n" +
+	"\x05asked\x18\x04 \x01(\x03R\x05asked\"\xa7\x01\n" +
 	"\fLeaseRequest\x12\x17\n" +
 	"\alife_ns\x18\x01 \x01(\x03R\x06lifeNs\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x14\n" +
 	"\x05terms\x18\x03 \x01(\x04R\x05terms\x12\x12\n" +
 	"\x04edge\x18\x04 \x01(\tR\x04edge\x12\x12\n" +
 	"\x04held\x18\x05 \x01(\x03R\x04held\x12\x0e\n" +
-	"\x02id\x18\x06 \x01(\x04R\x02id\"?\n" +
+	"\x02id\x18\x06 \x01(\x04R\x02id\x12\x19\n" +
+	"\bafter_ns\x18\a \x01(\x03R\aafterNs\"?\n" +
 	"\rCheckResponse\x12.\n" +
 	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\x9c\x02\n" +
 	"\bDecision\x12\x18\n" +

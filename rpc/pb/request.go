@@ -31,7 +31,7 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 		out.Cost = &cost
 	}
 	if a := r.Lease; a != nil {
-		out.Lease = &LeaseRequest{LifeNs: int64(a.Life), NowNs: a.Now, Terms: a.Terms, Edge: a.Edge, Held: a.Held, Id: a.ID}
+		out.Lease = &LeaseRequest{LifeNs: int64(a.Life), AfterNs: int64(a.After), NowNs: a.Now, Terms: a.Terms, Edge: a.Edge, Held: a.Held, Id: a.ID}
 	}
 	if p := r.Report; p != nil {
 		out.Report = &ReportRequest{Edge: p.Edge, Number: p.Number, AgeNs: int64(p.Age), Asked: p.Asked}

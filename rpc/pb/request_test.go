@@ -92,7 +92,7 @@ func drawAsk(t *rapid.T) *limit.LeaseAsk {
 	}
 	return &limit.LeaseAsk{
 		Life: time.Duration(rapid.Int64().Draw(t, "life")), Now: rapid.Int64().Draw(t, "now"),
-		Terms: rapid.Uint64().Draw(t, "terms"), Edge: rapid.String().Draw(t, "edge"), Held: rapid.Int64().Draw(t, "held"), ID: rapid.Uint64().Draw(t, "id"),
+		Terms: rapid.Uint64().Draw(t, "terms"), After: time.Duration(rapid.Int64().Draw(t, "after")), Edge: rapid.String().Draw(t, "edge"), Held: rapid.Int64().Draw(t, "held"), ID: rapid.Uint64().Draw(t, "id"),
 	}
 }
 

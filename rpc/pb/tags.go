@@ -54,6 +54,7 @@ const (
 	tagEdgeName = 4<<3 + typeBytes
 	tagEdgeHas  = 5<<3 + typeVarint
 	tagEdgeID   = 6<<3 + typeVarint
+	tagAfter    = 7<<3 + typeVarint
 
 	tagName   = 1<<3 + typeBytes // of LimitRef
 	tagInline = 2<<3 + typeBytes
