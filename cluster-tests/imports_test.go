@@ -107,6 +107,7 @@ var mayImport = map[string][]string{
 	"gateway/llm/dialect":       {},
 	"gateway/llm/fakemodel":     {},
 	"gateway/metering":          {"actor/limit", "gateway/denial", "gateway/llm"},
+	"rpc/doors/rlqs":            {"actor/limit", "internal/bound", "internal/metrics"},
 	"rpc/doors/rls":             {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/rls/descriptors"},
 	"rpc/doors/rls/descriptors": {"actor/limit", "internal/strictyaml"},
 	"gateway": {
@@ -122,7 +123,7 @@ var mayImport = map[string][]string{
 	"cmd/bench/modelsdk":    {},
 	"cmd/jeton":             {},
 	"rpc/doors/doorstest":   {"actor", "actor/clock", "actor/limit", "ring", "storage"},
-	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/rls", "rpc/transport"},
+	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/rlqs", "rpc/doors/rls", "rpc/transport"},
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.

@@ -181,8 +181,8 @@ type ForwardAuth struct {
 
 // Doors are protocols of other systems that the gateway speaks, each with limits as that system writes them.
 type Doors struct {
-	// GRPC names those that answer at listen: extauthz (Envoy's external authorization, by the routes of this document), gubernator
-	// and rls (Envoy's rate limit service).
+	// GRPC names those that answer at listen: extauthz (Envoy's external authorization, by the routes of this document), gubernator,
+	// rls (Envoy's rate limit service) and rlqs (Envoy's rate limit quota service).
 	GRPC []string `yaml:"grpc"`
 	// Listen is host:port, for gRPC without TLS. Empty means 127.0.0.1:7783.
 	Listen string `yaml:"listen"`

@@ -12,10 +12,11 @@ const (
 	DoorExtAuthz   = "extauthz"
 	DoorGubernator = "gubernator"
 	DoorRLS        = "rls"
+	DoorRLQS       = "rlqs"
 )
 
 // GRPCDoors are the names of all doors that speak gRPC.
-func GRPCDoors() []string { return []string{DoorExtAuthz, DoorGubernator, DoorRLS} }
+func GRPCDoors() []string { return []string{DoorExtAuthz, DoorGubernator, DoorRLS, DoorRLQS} }
 
 func (f *findings) doors(d *Doors) {
 	for i, name := range d.GRPC {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeton-dev/jeton/rpc/doors/extauthz"
 	"github.com/jeton-dev/jeton/rpc/doors/gubernator"
+	"github.com/jeton-dev/jeton/rpc/doors/rlqs"
 	"github.com/jeton-dev/jeton/rpc/doors/rls"
 )
 
@@ -16,6 +17,7 @@ func all() []door {
 		{"extauthz", openExtAuthz},
 		{"gubernator", openGubernator},
 		{"rls", openRLS},
+		{"rlqs", openRLQS},
 	}
 }
 
@@ -52,6 +54,10 @@ func openGubernator(cfg Config) (Service, error) {
 		Limiter: cfg.Limiter, Limits: cfg.Limits, Ready: cfg.Ready, Peers: cfg.Nodes, KeepsBuckets: cfg.KeepsBuckets, Registerer: cfg.Registerer, Logger: cfg.Logger,
 	})
 	return gubernatorDoor{d}, err
+}
+
+func openRLQS(cfg Config) (Service, error) {
+	return rlqs.New(rlqs.Config{Limiter: cfg.Limiter, Limits: cfg.Limits, Registerer: cfg.Registerer, Logger: cfg.Logger})
 }
 
 // An rlsDoor follows its files until it is closed.

@@ -1,0 +1,21 @@
+package rlqs
+
+import (
+	rlqsv3 "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+)
+
+// A usage is what Envoy reports of one bucket.
+type usage struct {
+	id              *rlqsv3.BucketId
+	allowed, denied uint64
+	elapsed         int64 // nanoseconds; 0 for unknown
+}
+
+// usageOf reads a report of one bucket. What it says of time may be anything.
+func usageOf(u *rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage) usage {
+	out := usage{id: u.GetBucketId(), allowed: u.GetNumRequestsAllowed(), denied: u.GetNumRequestsDenied()}
+	if e := u.GetTimeElapsed(); e.IsValid() {
+		out.elapsed = int64(e.AsDuration())
+	}
+	return out
+}
