@@ -64,19 +64,21 @@ func (r *registrar) RegisterService(_ *grpc.ServiceDesc, impl any) {
 
 // A bed has a door, and Envoys, in a bubble.
 type bed struct {
-	tb       testing.TB
+	t        *testing.T
+	system   limit.Limiter
+	limits   func() *limit.Document
 	door     *rlqs.Door
 	service  rlqsv3.RateLimitQuotaServiceServer
 	registry *prometheus.Registry
 	running  sync.WaitGroup
 }
 
-func newBed(tb testing.TB, limiter limit.Limiter, limits func() *limit.Document) *bed {
-	tb.Helper()
-	b := &bed{tb: tb, registry: prometheus.NewRegistry()}
+func newBed(t *testing.T, limiter limit.Limiter, limits func() *limit.Document) *bed {
+	t.Helper()
+	b := &bed{t: t, system: limiter, limits: limits, registry: prometheus.NewRegistry()}
 	var err error
 	if b.door, err = rlqs.New(rlqs.Config{Limiter: limiter, Limits: limits, Registerer: b.registry}); err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 	var r registrar
 	b.door.Register(&r)
@@ -88,7 +90,7 @@ func newBed(tb testing.TB, limiter limit.Limiter, limits func() *limit.Document)
 func (b *bed) close() {
 	b.running.Wait()
 	if err := b.door.Close(); err != nil {
-		b.tb.Error(err)
+		b.t.Error(err)
 	}
 }
 
@@ -108,6 +110,9 @@ func (b *bed) dial(told func(*rlqsv3.RateLimitQuotaResponse), delay func() time.
 		defer cut()
 		l.ended <- b.service.StreamRateLimitQuotas(l)
 	})
+	if told == nil {
+		return l
+	}
 	b.running.Go(func() {
 		for {
 			select {
@@ -125,12 +130,12 @@ func (b *bed) dial(told func(*rlqsv3.RateLimitQuotaResponse), delay func() time.
 }
 
 // inBubble runs f in virtual time, and ends all of its streams.
-func inBubble(t *testing.T, limits string, f func(t *testing.T, b *bed)) {
+func inBubble(t *testing.T, limits string, f func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		system, doc := start(t, limits)
 		b := newBed(t, system, func() *limit.Document { return doc })
-		f(t, b)
+		f(b)
 		b.close()
 		system.Close()
 	})

@@ -61,7 +61,10 @@ func (d *demand) wants(span, capacity int64) int64 {
 		return max(capacity/10, 1)
 	}
 	mean := d.rate * float64(span) / 1e9
-	return int64(min(math.Ceil(mean+2*math.Sqrt(mean)+1), float64(capacity)))
+	if wanted := math.Ceil(mean + 2*math.Sqrt(mean) + 1); wanted < float64(capacity) {
+		return int64(wanted)
+	}
+	return capacity
 }
 
 func saturating(a, b uint64) uint64 {

@@ -43,22 +43,29 @@ type fleet struct {
 	envoys []*envoy
 	links  []*link
 	judge  judge
+	delay  func() time.Duration
+
+	between func(at time.Duration) // runs at every tick
 }
 
 func newFleet(b *bed, n int, seed uint64, delay func() time.Duration) *fleet {
-	f := &fleet{bed: b}
+	f := &fleet{bed: b, delay: delay}
 	for i := range n {
-		var l *link
 		e := newEnvoy("edge", true, seed+uint64(i), func(m *rlqsv3.RateLimitQuotaUsageReports) {
 			select {
 			case f.links[i].reports <- m:
 			default: // the stream is lost, or its queue full
 			}
 		})
-		l = b.dial(e.told, delay)
-		f.envoys, f.links = append(f.envoys, e), append(f.links, l)
+		f.envoys, f.links = append(f.envoys, e), append(f.links, b.dial(e.told, delay))
 	}
 	return f
+}
+
+// redial cuts the stream of an Envoy, and opens another one.
+func (f *fleet) redial(i int) {
+	f.links[i].cut()
+	f.links[i] = f.dial(f.envoys[i].told, f.delay)
 }
 
 func (f *fleet) end() {
@@ -85,6 +92,9 @@ func (f *fleet) run(t *testing.T, r *rand.Rand, length time.Duration, rate func(
 				e.report()
 			}
 		}
+		if f.between != nil {
+			f.between(at)
+		}
 		<-time.After(tick)
 	}
 }
@@ -94,8 +104,8 @@ func TestEnvoysDivideALimit(t *testing.T) {
 	for _, n := range []int{1, 2, 10} {
 		for name, each := range map[string]float64{"little": 60.0 / float64(n), "all": 100.0 / float64(n), "flood": 1000} {
 			t.Run(fmt.Sprintf("%d, %s", n, name), func(t *testing.T) {
-				inBubble(t, "limits: {api: {capacity: 1000, refill: 100/s, consistency: leased}}", func(t *testing.T, b *bed) {
-					t.Helper()
+				inBubble(t, "limits: {api: {capacity: 1000, refill: 100/s, consistency: leased}}", func(b *bed) {
+					t := b.t
 					f := newFleet(b, n, 7, func() time.Duration { return 5 * time.Millisecond })
 					f.judge.capacity, f.judge.rate = 1000, 100
 					r := rand.New(rand.NewPCG(1, uint64(n)))
