@@ -275,6 +275,14 @@ func (m *metrics) judged(d *limit.Decision, now int64) {
 	}
 }
 
+// labelOf is the name of a limit in metrics.
+func labelOf(name string, inline bool) string {
+	if inline {
+		return inlineLabel
+	}
+	return name
+}
+
 // decision counts what each limit said in the decision that the owner has made, and in that of overrides.
 func (c *counts) decision(m *mail, d *limit.Decision) {
 	inline := m.inline
@@ -284,10 +292,7 @@ func (c *counts) decision(m *mail, d *limit.Decision) {
 	}
 	for i := range d.Limits {
 		o := &d.Limits[i]
-		label := o.Name
-		if inline&(1<<i) != 0 {
-			label = inlineLabel
-		}
+		label := labelOf(o.Name, inline&(1<<i) != 0)
 		what := outcomeOf(d, o)
 		t := c.of(label)
 		t.said[what].n++
@@ -328,7 +333,7 @@ func (c *counts) touch(t *tally) {
 // hold counts what a hold has taken.
 func (c *counts) hold(h *limit.Hold) {
 	for i := range h.Limits {
-		t := c.holdsOf(h.Limits[i].Limit)
+		t := c.holdsOf(labelOf(h.Limits[i].Limit, h.Limits[i].Inline != nil))
 		t.taken.n++
 		t.tokens.n += int(h.Granted)
 	}
@@ -338,7 +343,7 @@ func (c *counts) hold(h *limit.Hold) {
 func (c *counts) settlement(settles []owner.Settle) {
 	for i := range settles {
 		s := &settles[i]
-		t, outcome := c.holdsOf(s.Rule.Name), settlementOf(s)
+		t, outcome := c.holdsOf(labelOf(s.Rule.Name, s.Rule.Inline)), settlementOf(s)
 		t.settled[outcome].n++
 		switch outcome {
 		case settledLate:
@@ -371,10 +376,10 @@ func settlementOf(s *owner.Settle) int {
 	return settledInTime
 }
 
-// expired counts holds that have expired, each by the name of its limit.
-func (c *counts) expired(limits []string) {
-	for _, name := range limits {
-		c.holdsOf(name).expired.n++
+// expired counts holds that have expired, each by its limit.
+func (c *counts) expired(limits []*limit.Rule) {
+	for _, rule := range limits {
+		c.holdsOf(labelOf(rule.Name, rule.Inline)).expired.n++
 	}
 }
 

@@ -45,16 +45,26 @@ func (s *System) resolve(m *mail, doc *limit.Document, refs []limit.Ref, before 
 		return nil
 	}
 	for _, rule := range m.rules {
-		if rule.Inline && rule.Fill() > s.cfg.InlineFill {
-			return &limit.FieldError{
-				Field: "limits." + rule.Name + "." + paceField(rule),
-				Problem: fmt.Sprintf("an empty bucket of %d takes %v to fill, and by a limit that a request defines it may take %v: "+
-					"%s, or have an operator store the limit or raise --inline-fill",
-					rule.Capacity, rule.Fill(), s.cfg.InlineFill, quicken[paceField(rule)]),
+		if rule.Inline {
+			if err := s.allowsFill(rule); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// allowsFill refuses a limit that a request defines if it takes too long to fill.
+func (s *System) allowsFill(rule *limit.Rule) error {
+	if rule.Fill() <= s.cfg.InlineFill {
+		return nil
+	}
+	return &limit.FieldError{
+		Field: "limits." + rule.Name + "." + paceField(rule),
+		Problem: fmt.Sprintf("an empty bucket of %d takes %v to fill, and by a limit that a request defines it may take %v: "+
+			"%s, or have an operator store the limit or raise --inline-fill",
+			rule.Capacity, rule.Fill(), s.cfg.InlineFill, quicken[paceField(rule)]),
+	}
 }
 
 // quicken says how a limit is changed so that its bucket is full again sooner, by the field that says how soon it is.

@@ -51,7 +51,7 @@ func (s *System) sortSettlements(c *bundle, checks int, ss []limit.Settlement, a
 	}
 }
 
-// address makes m the mail of a settlement, for the limits of its hold that are stored.
+// address makes m the mail of a settlement, for the limits of its hold that are stored, or that the request has defined.
 func (s *System) address(m *mail, settlement *limit.Settlement, room *settleRoom, st *settling) error {
 	if err := settlement.Validate(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *System) address(m *mail, settlement *limit.Settlement, room *settleRoom
 func (s *System) findHeld(m *mail, settlement *limit.Settlement) error {
 	doc, o := s.cfg.Limits(), m.other
 	for i, held := range settlement.Hold.Limits {
-		rule, err := doc.Resolve(limit.Named(held.Limit))
+		rule, err := doc.Resolve(held.Ref())
 		if errors.Is(err, limit.ErrUnknownLimit) {
 			o.settling.limits[i] = limit.SettledLimit{Name: held.Limit, State: limit.HoldUnknown}
 			o.settling.removed = append(o.settling.removed, held.Limit)
@@ -77,6 +77,12 @@ func (s *System) findHeld(m *mail, settlement *limit.Settlement) error {
 		}
 		if err != nil {
 			return err
+		}
+		if rule.Inline {
+			if err := s.allowsFill(rule); err != nil {
+				return err
+			}
+			m.inline |= 1 << len(m.rules)
 		}
 		if settlement.For > 0 {
 			if err := rule.AllowsHold(settlement.For); err != nil {

@@ -59,8 +59,8 @@ func (r *Request) checkHold() error {
 		return &FieldError{Field: "cost", Problem: fmt.Sprintf("%d is too much for a hold: at most %d", r.Tokens(), MaxCount)}
 	}
 	for i, ref := range r.Limits {
-		if ref.Inline != nil {
-			return &FieldError{Field: fmt.Sprintf("limits[%d]", i), Problem: "is defined by the request: holds are for stored limits, by which they are settled"}
+		if ref.Inline != nil && ref.Inline.Holds.Longest == 0 {
+			return &FieldError{Field: fmt.Sprintf("limits[%d]", i), Problem: fmt.Sprintf("takes no holds: give it hold: %s, the longest that one may last", durationText(r.Hold))}
 		}
 	}
 	return nil

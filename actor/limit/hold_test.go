@@ -57,7 +57,7 @@ func TestHoldRequestInvalid(t *testing.T) {
 		"too much":       {func(r *limit.Request) { r.Cost = limit.MaxCount + 1 }, "cost", "too much for a hold"},
 		"a limit of ones": {func(r *limit.Request) {
 			r.Limits = []limit.Ref{limit.Inline(limit.Limit{Name: "l", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Second}})}
-		}, "limits[0]", "stored limits"},
+		}, "limits[0]", "takes no holds: give it hold: 1m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := right
@@ -67,6 +67,14 @@ func TestHoldRequestInvalid(t *testing.T) {
 	}
 	if err := right.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// longestDefinition is a limit whose text is as long as one is.
+func longestDefinition(name string) *limit.Limit {
+	return &limit.Limit{
+		Name: name, Algorithm: limit.FixedWindow, Capacity: limit.MaxCount, Per: "year", Timezone: "America/Argentina/ComodRivadavia", Anchor: "04-06", Reserve: limit.ReserveExact,
+		Holds: limit.Holds{Longest: 23*time.Hour + 59*time.Minute + 59*time.Second + 999*time.Millisecond, OnExpiry: limit.Charge, MaxDebt: limit.MaxCount}, OnUnavailable: limit.Local,
 	}
 }
 
@@ -82,6 +90,9 @@ func TestHoldText(t *testing.T) {
 			held := limit.Held{Limit: strings.Repeat("l", 1+r.IntN(limit.MaxName)), Generation: r.Int64(), ID: r.Uint64()}
 			for i := range held.Owner {
 				held.Owner[i] = byte(r.Uint32())
+			}
+			if r.IntN(2) == 0 {
+				held.Inline = longestDefinition(held.Limit)
 			}
 			h.Limits = append(h.Limits, held)
 		}

@@ -3,6 +3,7 @@ package limit
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -14,26 +15,52 @@ import (
 //	│ layout=1 │ granted │ key, with │ plan,      │ limits│ │ name,       │ generation │ owner │ id │…│ CRC-32C of all  │
 //	│ 1 byte   │         │ its length│ likewise   │       │ │ likewise    │            │ 16    │ 8  │ │ before, 4 bytes │
 //	└──────────┴─────────┴───────────┴────────────┴───────┘ └─────────────┴────────────┴───────┴────┘ └─────────────────┘
-const holdLayout = 1
+//
+// In layout 2, which a hold has of which the request has defined a limit, the limit's definition stands behind each id: as JSON, with its
+// length; empty for a stored one.
+const (
+	holdLayout        = 1
+	definedHoldLayout = 2
+)
 
 // MaxHoldText is how long the text of a hold may be, in bytes.
-const MaxHoldText = 4096
+const MaxHoldText = 10 << 10
 
 // String is the hold as callers are given it, which [ParseHold] reads.
 func (h Hold) String() string { return string(h.AppendTo(nil)) }
 
 // AppendTo appends to b what String makes.
 func (h *Hold) AppendTo(b []byte) []byte {
+	definitions := h.definitions()
 	size := h.room()
+	for _, d := range definitions {
+		size += len(d)
+	}
 	behind := len(b) + base64.RawURLEncoding.EncodedLen(size) // its text
 	b = slices.Grow(b, behind+size-len(b))
-	layout := h.appendLayout(b[behind:behind])
+	layout := h.appendLayout(b[behind:behind], definitions)
 	return base64.RawURLEncoding.AppendEncode(b, layout)
 }
 
-// room is how many bytes the layout takes at most.
+// definitions are those of its limits, in their order; nil if all are stored.
+func (h *Hold) definitions() [][]byte {
+	if !slices.ContainsFunc(h.Limits, func(l Held) bool { return l.Inline != nil }) {
+		return nil
+	}
+	all := make([][]byte, len(h.Limits))
+	for i := range h.Limits {
+		if l := h.Limits[i].Inline; l != nil {
+			form := l.form()
+			form.Name = ""                 // it is there already
+			all[i], _ = json.Marshal(form) // texts and numbers
+		}
+	}
+	return all
+}
+
+// room is how many bytes the layout takes at most, without definitions.
 func (h *Hold) room() int {
-	const numbers, eachLimit = 1 + 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + crc32.Size, binary.MaxVarintLen16 + binary.MaxVarintLen64 + 16 + 8
+	const numbers, eachLimit = 1 + 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + crc32.Size, 2*binary.MaxVarintLen16 + binary.MaxVarintLen64 + 16 + 8
 	size := numbers + len(h.Key) + len(h.Plan)
 	for i := range h.Limits {
 		size += eachLimit + len(h.Limits[i].Limit)
@@ -42,8 +69,12 @@ func (h *Hold) room() int {
 }
 
 // appendLayout appends the hold as it is before base64 to an empty slice.
-func (h *Hold) appendLayout(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, holdLayout), uint64(h.Granted))
+func (h *Hold) appendLayout(b []byte, definitions [][]byte) []byte {
+	layout := byte(holdLayout)
+	if definitions != nil {
+		layout = definedHoldLayout
+	}
+	b = binary.AppendUvarint(append(b, layout), uint64(h.Granted))
 	for _, text := range [...]string{h.Key, h.Plan} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
@@ -53,6 +84,9 @@ func (h *Hold) appendLayout(b []byte) []byte {
 		b = append(binary.AppendUvarint(b, uint64(len(l.Limit))), l.Limit...)
 		b = binary.AppendUvarint(b, uint64(l.Generation))
 		b = binary.BigEndian.AppendUint64(append(b, l.Owner[:]...), l.ID)
+		if definitions != nil {
+			b = append(binary.AppendUvarint(b, uint64(len(definitions[i]))), definitions[i]...)
+		}
 	}
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
@@ -100,7 +134,8 @@ func readHoldID(b []byte, room []Held) (h Hold, ok bool) {
 	}
 	b = b[:len(b)-check]
 	d := holdReader{byteReader{b}, string(b)}
-	if layout := d.bytes(1); len(layout) != 1 || layout[0] != holdLayout {
+	layout := d.bytes(1)
+	if len(layout) != 1 || layout[0] != holdLayout && layout[0] != definedHoldLayout {
 		return h, false
 	}
 	h.Granted = int64(min(d.number(), uint64(MaxCount)+1))
@@ -123,9 +158,26 @@ func readHoldID(b []byte, room []Held) (h Hold, ok bool) {
 		}
 		copy(l.Owner[:], owner)
 		l.ID = binary.BigEndian.Uint64(id)
+		if layout[0] == definedHoldLayout && !d.definition(&l) {
+			return h, false
+		}
 		h.Limits = append(h.Limits, l)
 	}
 	return h, len(d.left) == 0
+}
+
+// definition reads the definition of a limit, if it has one.
+func (d *holdReader) definition(l *Held) bool {
+	text := d.piece()
+	if text == "" {
+		return true
+	}
+	l.Inline = new(Limit)
+	if l.Inline.UnmarshalJSON([]byte(text)) != nil {
+		return false
+	}
+	l.Inline.Name = l.Limit
+	return true
 }
 
 // A holdReader reads texts as pieces of one copy of what it reads.

@@ -52,7 +52,7 @@ func (l *Limit) hash() uint64 {
 // ownTexts copies the texts of l, each of which may be a piece of the message that a request came in, and would keep it.
 func (l *Limit) ownTexts() {
 	for _, text := range []*string{
-		&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable), (*string)(&l.Share),
+		&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable), (*string)(&l.Holds.OnExpiry), (*string)(&l.Share),
 	} {
 		*text = strings.Clone(*text)
 	}
@@ -62,9 +62,6 @@ func (l *Limit) ownTexts() {
 func (l *Limit) inline() (*Rule, error) {
 	if l.Penalty != (Penalty{}) {
 		return nil, &FieldError{Field: penaltyFields[0], Problem: "is for stored limits: callers invent limits, and each penalty is remembered for days"}
-	}
-	if l.Holds != (Holds{}) {
-		return nil, &FieldError{Field: holdFields[0], Problem: "is for stored limits, by which holds are settled"}
 	}
 	if l.Consistency != "" {
 		return nil, &FieldError{Field: "consistency", Problem: "is for stored limits, which edges know beforehand"}

@@ -78,7 +78,7 @@ type Limit struct {
 	// MaxWait is the longest wait that a check may ask for: see Request.Wait. Only limits that spend a line have one. From 0 to
 	// [LongestWait], in whole milliseconds.
 	MaxWait time.Duration
-	// Holds says whether the limit takes holds, and how. A limit that a request defines takes none.
+	// Holds says whether the limit takes holds, and how.
 	Holds Holds
 	// Penalty closes the buckets of who goes on after denials. A limit that a request defines has none.
 	Penalty Penalty
@@ -285,9 +285,18 @@ type Hold struct {
 // Held is what one limit holds.
 type Held struct {
 	Limit      string
+	Inline     *Limit // the limit, if the request has defined it; nil for a stored one
 	Generation int64
 	Owner      OwnerID // that took it
 	ID         uint64  // cannot be guessed, so only who was given the hold can settle it
+}
+
+// Ref refers to the limit that holds, by which the hold is settled.
+func (h *Held) Ref() Ref {
+	if h.Inline != nil {
+		return Inline(*h.Inline)
+	}
+	return Named(h.Limit)
 }
 
 // The bounds of one request.

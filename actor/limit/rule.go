@@ -37,6 +37,14 @@ type Rule struct {
 	terms uint64 // see LeaseTerms
 }
 
+// Defined is the limit as a request has defined it; nil for a stored one.
+func (r *Rule) Defined() *Limit {
+	if !r.Inline {
+		return nil
+	}
+	return &r.Limit
+}
+
 // errTooLong refuses a limit whose line would reach further ahead than positions can.
 var errTooLong = &FieldError{
 	Field:   "capacity",

@@ -274,7 +274,7 @@ func (o *Owner) admitCounted(b *bucket, c *Check, now int64, receipts []limit.Re
 		given := l.spend(c, now)
 		switch {
 		case c.Hold > 0:
-			held[i] = limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: given.id}
+			held[i] = limit.Held{Limit: b.rule.Name, Inline: b.rule.Defined(), Generation: b.gen, Owner: o.id, ID: given.id}
 		case c.Receipts:
 			receipts[i] = o.receiptOf(b, given, c.Cost)
 		}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // moveOn does what is due in all buckets before a check of t is decided, now. When it was done last makes no difference to what the check finds.
@@ -33,7 +35,7 @@ func (b *bucket) expireHolds(now int64, out *Out) {
 		case !h.free || h.settled:
 		case now >= h.until:
 			b.giveBackHold(h, now)
-			h.tellExpired(b.rule.Name, out)
+			h.tellExpired(b.rule, out)
 		default:
 			hs.expire = min(hs.expire, h.until)
 		}
@@ -41,10 +43,10 @@ func (b *bucket) expireHolds(now int64, out *Out) {
 }
 
 // tellExpired tells once that the hold has expired.
-func (h *lineHold) tellExpired(name string, out *Out) {
+func (h *lineHold) tellExpired(of *limit.Rule, out *Out) {
 	if !h.expired {
 		h.expired = true
-		out.Expired = append(out.Expired, name)
+		out.Expired = append(out.Expired, of)
 	}
 }
 

@@ -61,5 +61,5 @@ func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
 	}
 	h.number, h.stretch = hs.numbers.Last(), hs.stretch
 	hs.add(h, c.At)
-	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
+	return limit.Held{Limit: b.rule.Name, Inline: b.rule.Defined(), Generation: b.gen, Owner: o.id, ID: h.id}
 }

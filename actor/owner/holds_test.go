@@ -632,7 +632,7 @@ func TestSettleMeets(t *testing.T) {
 			late.Limits[0].ID = 7
 			want(late, 1, false, "")
 			if len(s.expired) != test.expired {
-				t.Errorf("told to have expired: %q, want %d", s.expired, test.expired)
+				t.Errorf("told to have expired: %d, want %d", len(s.expired), test.expired)
 			}
 		})
 	}

@@ -11,9 +11,9 @@ import (
 type Out struct {
 	Replies []Reply
 	Sends   []Send
-	// Expired names the limit of each hold of a line that has expired, once per hold: when its owner frees it, or a settlement comes later.
+	// Expired is the limit of each hold of a line that has expired, once per hold: when its owner frees it, or a settlement comes later.
 	// Of one that is charged when it expires, and is never settled, nothing is told.
-	Expired []string
+	Expired []*limit.Rule
 
 	trials   []trial // scratch
 	reusable reusable

@@ -72,7 +72,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		return
 	}
 	if s.meets(h.met(now), h.amount); s.Met == limit.HoldExpired {
-		h.tellExpired(b.rule.Name, out)
+		h.tellExpired(b.rule, out)
 	}
 	h.take(s, now)
 	if b.giveBackHold(h, now); !h.settled && h.free {

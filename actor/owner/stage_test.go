@@ -114,7 +114,7 @@ type stage struct {
 	post    []register.Reservation // sent, and not delivered by the story
 	sent    []owner.Send           // ever
 	answers []owner.Reply          // ever
-	expired []string               // ever: see [owner.Out]
+	expired []*limit.Rule          // ever: see [owner.Out]
 	out     owner.Out
 	draws   []int64 // what Rand was asked
 	draw    int64   // what it answers, as far as it may

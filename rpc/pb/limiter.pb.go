@@ -119,7 +119,7 @@ type Limit struct {
 	// How long the longest penalty lasts, likewise; not less than penalty_for_ns.
 	PenaltyMaxNs int64 `protobuf:"varint,15,opt,name=penalty_max_ns,json=penaltyMaxNs" json:"penalty_max_ns,omitempty"`
 	// How long a hold may last before it is settled or extended, in nanoseconds: whole milliseconds, from 1 s to 24 h; 0 for a limit that
-	// takes no holds, as one in a request is.
+	// takes no holds.
 	HoldNs int64 `protobuf:"varint,16,opt,name=hold_ns,json=holdNs" json:"hold_ns,omitempty"`
 	// What becomes of a hold that was not settled in time: "charge" or "free"; empty means "charge".
 	OnExpiry string `protobuf:"bytes,17,opt,name=on_expiry,json=onExpiry" json:"on_expiry,omitempty"`

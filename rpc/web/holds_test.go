@@ -100,7 +100,7 @@ func TestBadHolds(t *testing.T) {
 		`{"key":"k","limits":["demo"],"for":"60s","forr":1}`:                          {"forr", `a hold has key, limits, cost, for, least, request_id, plan: did you mean "for"?`},
 		`{"limits":["demo"],"for":"60s"}`:                                             {"key", "empty"},
 		`{"key":"k","for":"60s"}`:                                                     {"limits", "empty"},
-		`{"key":"k","limits":[{"name":"n","capacity":1,"refill":"1/s"}],"for":"60s"}`: {"limits[0]", "stored limits"},
+		`{"key":"k","limits":[{"name":"n","capacity":1,"refill":"1/s"}],"for":"60s"}`: {"limits[0]", "takes no holds: give it hold: 1m"},
 	} {
 		wantProblem(t, ask("POST", "/v1/hold", body), 400, want.field, want.says)
 	}
