@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 		"actor/limit", "internal/metrics", "rpc/pb/gubernatorpb",
 	},
 	"rpc/pb/gubernatorpb": {},
+	"rpc/pb/kuadrantpb":   {},
 	"rpc/peers": {
 		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "storage", "storage/difference", "storage/register",
 		"rpc/credentials", "rpc/pb", "rpc/transport",
@@ -110,6 +111,25 @@ var mayImport = map[string][]string{
 	"rpc/doors/rlqs":            {"actor/limit", "internal/bound", "internal/metrics"},
 	"rpc/doors/rls":             {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/rls/descriptors"},
 	"rpc/doors/rls/descriptors": {"actor/limit", "internal/strictyaml"},
+	"rpc/doors/extauthz":           {"internal/fault", "internal/metrics"},
+	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
+	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
+	"gateway/keys":                 {"actor/limit"},
+	"gateway/config":               {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
+	"gateway/route":                {"gateway/config"},
+	"gateway/identity":             {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/bearer"},
+	"gateway/answer":               {"actor/limit", "gateway/config", "gateway/llm/dialect", "rpc/details"},
+	"gateway/fallback":             {"actor/limit"},
+	"gateway/denial":               {"actor/limit"},
+	"gateway/llm":                  {"gateway/llm/dialect", "gateway/llm/sse"},
+	"gateway/llm/sse":              {},
+	"gateway/llm/dialect":          {},
+	"gateway/llm/fakemodel":        {},
+	"gateway/metering":             {"actor/limit", "gateway/denial", "gateway/llm"},
+	"rpc/doors/kuadrant":           {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/kuadrant/limitfile", "rpc/pb/kuadrantpb"},
+	"rpc/doors/kuadrant/limitfile": {"actor/limit", "internal/strictyaml"},
+	"rpc/doors/rls":                {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/rls/descriptors"},
+	"rpc/doors/rls/descriptors":    {"actor/limit", "internal/strictyaml"},
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/llm", "gateway/llm/dialect", "gateway/metering", "gateway/route", "internal/bearer", "internal/speaks",
 	},
@@ -124,6 +144,7 @@ var mayImport = map[string][]string{
 	"cmd/jeton":             {},
 	"rpc/doors/doorstest":   {"actor", "actor/clock", "actor/limit", "ring", "storage"},
 	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/rlqs", "rpc/doors/rls", "rpc/transport"},
+	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/kuadrant", "rpc/doors/rls", "rpc/transport"},
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.

@@ -52,7 +52,7 @@ func (h *Hold) definitions() [][]byte {
 		if l := h.Limits[i].Inline; l != nil {
 			form := l.form()
 			form.Name = ""                 // it is there already
-			all[i], _ = json.Marshal(form) // texts and numbers
+			all[i], _ = json.Marshal(form) //nolint:errchkjson // texts and numbers
 		}
 	}
 	return all

@@ -136,7 +136,7 @@ func (e *Gateway) foreignList(d *config.Doors) (list []door.Door, err error) {
 func (e *Gateway) openGRPC(f *protocolDoor, d *config.Doors) error {
 	c := e.clusters[0]
 	services, err := doors.Open(d.GRPC, doors.Config{
-		Limiter: c.client, Limits: c.limits, KeepsBuckets: e.now.Load().tokens != nil, RLSConfig: d.RLSConfig.At, RLSHeaders: d.RLSHeaders, RLSMetadata: d.RLSMetadata, Authorize: e.gateway.Authorize(), Registerer: e.metrics, Logger: e.cfg.Logger,
+		Limiter: c.client, Limits: c.limits, KeepsBuckets: e.now.Load().tokens != nil, RLSConfig: d.RLSConfig.At, RLSHeaders: d.RLSHeaders, RLSMetadata: d.RLSMetadata, KuadrantConfig: d.KuadrantConfig.At, Authorize: e.gateway.Authorize(), Registerer: e.metrics, Logger: e.cfg.Logger,
 	})
 	if err != nil {
 		return err

@@ -128,6 +128,7 @@ func (s *setup) settings() []setting {
 		setting{"doors.rls_config", o.RLSConfig.At},
 		setting{"doors.rls_headers", fmt.Sprint(o.RLSHeaders)},
 		setting{"doors.rls_metadata", fmt.Sprint(o.RLSMetadata)},
+		setting{"doors.kuadrant_config", o.KuadrantConfig.At},
 		setting{"doors.redis", o.Redis},
 		setting{"doors.redis_token_file", presence(o.RedisTokenFile.Given())},
 		setting{"proxy.listen", proxy},

@@ -196,11 +196,12 @@ To a language model behind it, which streams for six seconds: an estimate is hel
   curl -N -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/chat/completions -d '{"model":"sample","stream":true,"max_tokens":500,"messages":[{"role":"user","content":"Hello"}]}'
   {{.Program}} holds tokens customer:{{.TestOwner}}{{if .Server}} --server {{.Server}}{{end}}
 {{end}}
-As clients of other systems do (docs/doors.md): Redis' protocol at {{.First.Redis}}, gubernator's and Envoy's at the gRPC ports:
+As clients of other systems do (docs/doors.md): Redis' protocol at {{.First.Redis}}, gubernator's, Envoy's and Kuadrant's at the gRPC ports:
 
   redis-cli -p {{.RedisPort}} CL.THROTTLE user:42 9 10 60
   curl http://{{.First.HTTP}}/v1/GetRateLimits -d '{"requests":[{"name":"sample","uniqueKey":"user:42","hits":1,"limit":10,"duration":60000}]}'
   grpcurl -plaintext -d '{"domain":"sample","descriptors":[{"entries":[{"key":"user","value":"42"}]}]}' {{.First.GRPC}} envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit
+  grpcurl -plaintext -d '{"domain":"sample","descriptors":[{"entries":[{"key":"user","value":"42"}]}],"amount":600}' {{.First.GRPC}} kuadrant.service.ratelimit.v1.RateLimitService/Reserve
   grpcurl -plaintext -d '{"attributes":{"source":{"address":{"socketAddress":{"address":"203.0.113.9"}}},"request":{"http":{"method":"GET","host":"localhost","path":"/v1/items","scheme":"http"}}}}' {{.Doors}} envoy.service.auth.v3.Authorization/Check
 
   kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else if eq 2 (len .Nodes)}}its keys wait until it is started again: two nodes keep one replica of each, three and more keep three{{else}}checks go on; it is started again{{end}}

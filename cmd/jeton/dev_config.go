@@ -45,12 +45,32 @@ func (cfg devConfig) seedRLS() error {
 	if err := os.MkdirAll(cfg.rls(), 0o700); err != nil {
 		return err
 	}
-	path := filepath.Join(cfg.rls(), "sample.yaml")
+	return seedFile(filepath.Join(cfg.rls(), "sample.yaml"), sampleRLS)
+}
+
+// seedFile writes a file, unless it is there.
+func seedFile(path, text string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(path, []byte(sampleRLS), 0o600)
+	return os.WriteFile(path, []byte(text), 0o600)
 }
+
+// kuadrantFile is the file with the sample limits of Kuadrant in the data directory.
+const kuadrantFile = "kuadrant.yaml"
+
+// sampleKuadrant are they.
+const sampleKuadrant = `# Limits as Kuadrant's Limitador reads them: nodes of jeton dev follow this file.
+- namespace: sample
+  max_value: 1000
+  seconds: 60
+  name: tokens
+  conditions: []
+  variables: ["descriptors[0].user"]
+`
+
+// kuadrant is the path of the file.
+func (cfg devConfig) kuadrant() string { return filepath.Join(cfg.data, kuadrantFile) }
 
 // documentFile is that with the document of the i-th gateway.
 func documentFile(i int) string { return numbered("gateway", i) + ".yaml" }
@@ -123,7 +143,7 @@ func (cfg devConfig) begins() bool {
 
 // seed writes the sample limits for a new cluster, or checks the limits file that was given.
 func (cfg devConfig) seed() error {
-	if err := cfg.seedRLS(); err != nil {
+	if err := errors.Join(cfg.seedRLS(), seedFile(cfg.kuadrant(), sampleKuadrant)); err != nil {
 		return err
 	}
 	switch {

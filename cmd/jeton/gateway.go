@@ -135,7 +135,7 @@ func checkDocument(cmd *cobra.Command, cfg gateway.Config, strict bool) error {
 		return err
 	}
 	if doc.Doors != nil {
-		if err := checkRLS(cmd.OutOrStdout(), doc.Doors.RLSConfig.At); err != nil {
+		if err := checkDoors(cmd.OutOrStdout(), doc.Doors.RLSConfig.At, doc.Doors.KuadrantConfig.At); err != nil {
 			return err
 		}
 	}

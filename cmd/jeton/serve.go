@@ -79,7 +79,7 @@ func serveVerb() *cobra.Command {
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
-	flags.BoolVar(&check, "check", false, "only say whether the files of --limits and --rls-config are good, and what they mean")
+	flags.BoolVar(&check, "check", false, "only say whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
 	addListenFlags(flags, &cfg)
 	addClusterFlags(flags, &cfg)
 	addSecretFlags(flags, &cfg)
@@ -140,7 +140,8 @@ func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
 	flags.StringVar(&cfg.ListenRedis, "listen-redis", "", "address for clients that speak Redis' protocol, such as 127.0.0.1:7706; none if empty")
-	flags.StringSliceVar(&cfg.Doors, "doors", nil, "protocols of other systems that the gRPC port answers too: gubernator, rls, rlqs; Redis' has --listen-redis, and extauthz is a gateway's")
+	flags.StringSliceVar(&cfg.Doors, "doors", nil, "protocols of other systems that the gRPC port answers too: gubernator, kuadrant, rls, rlqs; Redis' has --listen-redis, and extauthz is a gateway's")
+	flags.StringVar(&cfg.KuadrantConfig, "kuadrant-config", "", "file with limits of Kuadrant's Limitador, or directory with several, for --doors kuadrant")
 	flags.StringVar(&cfg.RLSConfig, "rls-config", "", "directory with the configuration of envoyproxy/ratelimit, for --doors rls")
 	flags.BoolVar(&cfg.RLSHeaders, "rls-headers", false, "add RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to answers of --doors rls")
 	flags.BoolVar(&cfg.RLSMetadata, "rls-metadata", false, "add dynamic metadata to answers of --doors rls")

@@ -85,7 +85,7 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 			n.args = append(n.args, "--limits", cfg.limits)
 		}
 		n.args = append(n.args, memory...)
-		n.args = append(n.args, "--doors", "gubernator,rls,rlqs", "--rls-config", cfg.rls())
+		n.args = append(n.args, "--doors", "gubernator,kuadrant,rls,rlqs", "--rls-config", cfg.rls(), "--kuadrant-config", cfg.kuadrant())
 		for _, kind := range nodeAddresses {
 			n.args = append(n.args, "--listen-"+kind, n.ports[kind])
 		}

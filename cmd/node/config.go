@@ -35,9 +35,10 @@ type Config struct {
 	ShowHotKeys bool
 	// ListenGRPC and ListenHTTP are addresses such as 127.0.0.1:7700; empty means not to listen.
 	ListenGRPC, ListenHTTP string
-	// Doors are the names of protocols of other systems that the gRPC port answers besides: see [doors.Names]. RLSConfig is the directory with the limits of the door rls.
-	Doors     []string
-	RLSConfig string
+	// Doors are the names of protocols of other systems that the gRPC port answers besides: see [doors.Names]. RLSConfig is the directory with the limits of the door rls, and
+	// KuadrantConfig the file with those of the door kuadrant, or a directory with several.
+	Doors                     []string
+	RLSConfig, KuadrantConfig string
 	// RLSHeaders has answers of rls carry headers with the limit, what remains and when it is full; RLSMetadata has them carry dynamic metadata.
 	RLSHeaders, RLSMetadata bool
 	// ListenRedis is the address of the door for Redis' protocol; empty means none. RedisTokenFile names a file with tokens, one a line, of which clients show one by AUTH; empty means
@@ -163,6 +164,8 @@ func (c *Config) checkDoors() error {
 		return errors.New("doors: redis is a port of its own: give it an address with --listen-redis, such as 127.0.0.1:7706")
 	case (c.RLSConfig != "" || c.RLSHeaders || c.RLSMetadata) && !slices.Contains(c.Doors, "rls"):
 		return errors.New("rls-config, rls-headers, rls-metadata: are for the door rls, which is not open: give --doors rls too")
+	case c.KuadrantConfig != "" && !slices.Contains(c.Doors, "kuadrant"):
+		return errors.New("kuadrant-config: is for the door kuadrant, which is not open: give --doors kuadrant too")
 	case c.RedisTokenFile != "" && c.ListenRedis == "":
 		return errors.New("redis-token-file: is for clients that speak Redis' protocol, and nothing listens for them: give --listen-redis too")
 	}

@@ -13,7 +13,7 @@ import (
 // openServices opens the doors of other systems that the gRPC port answers.
 func (n *Node) openServices() ([]doors.Service, error) {
 	services, err := doors.Open(n.cfg.Doors, doors.Config{
-		Limiter: n.decides, Limits: n.Limits, Ready: n.Ready, Nodes: n.nodes, KeepsBuckets: n.secrets.tokens != nil || n.secrets.certificates != nil, RLSConfig: n.cfg.RLSConfig, RLSHeaders: n.cfg.RLSHeaders, RLSMetadata: n.cfg.RLSMetadata, Registerer: n.metrics, Logger: n.cfg.Logger,
+		Limiter: n.decides, Limits: n.Limits, Ready: n.Ready, Nodes: n.nodes, KeepsBuckets: n.secrets.tokens != nil || n.secrets.certificates != nil, RLSConfig: n.cfg.RLSConfig, RLSHeaders: n.cfg.RLSHeaders, RLSMetadata: n.cfg.RLSMetadata, KuadrantConfig: n.cfg.KuadrantConfig, Registerer: n.metrics, Logger: n.cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("doors: %w", err)

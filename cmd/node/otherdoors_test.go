@@ -91,11 +91,14 @@ func TestDoorsThatCannotOpen(t *testing.T) {
 		cfg  node.Config
 		says string
 	}{
-		"an unknown one":              {node.Config{Doors: []string{"resp"}}, `doors: unknown door "resp": use gubernator, rls`},
+		"an unknown one":              {node.Config{Doors: []string{"resp"}}, `doors: unknown door "resp": use gubernator, kuadrant, rls`},
 		"a port as a name":            {node.Config{Doors: []string{"redis"}}, "doors: redis is a port of its own: give it an address with --listen-redis"},
 		"files without their door":    {node.Config{Doors: []string{"gubernator"}, RLSConfig: "."}, "rls-config, rls-headers, rls-metadata: are for the door rls"},
 		"tokens without their port":   {node.Config{RedisTokenFile: "tokens"}, "redis-token-file: is for clients that speak Redis' protocol"},
 		"one of gateways":             {node.Config{Doors: []string{"extauthz"}}, "doors: door extauthz: needs the routes of a gateway's document"},
+		"kuadrant without limits":     {node.Config{Doors: []string{"kuadrant"}}, "give --kuadrant-config"},
+		"limits without kuadrant":     {node.Config{KuadrantConfig: "."}, "kuadrant-config: is for the door kuadrant"},
+		"a file that is missing":      {node.Config{Doors: []string{"kuadrant"}, KuadrantConfig: "no-such-file"}, "no-such-file"},
 		"rls without limits":          {node.Config{Doors: []string{"rls"}}, "give --rls-config"},
 		"a directory that is missing": {node.Config{Doors: []string{"rls"}, RLSConfig: "no-such-directory"}, "no-such-directory"},
 		"Redis beyond loopback":       {node.Config{ListenRedis: "0.0.0.0:0"}, "listen-redis: 0.0.0.0:0 can be reached from other machines"},

@@ -44,7 +44,7 @@ func digest(text []byte, v reflect.Value) [sha256.Size]byte {
 // the fields. A list or mapping that is there is called for with its length.
 func eachValue(v reflect.Value, path string, f func(path string, v reflect.Value)) {
 	switch v.Interface().(type) {
-	case File, Folder, KeysFile, Network:
+	case File, Folder, KeysFile, Network, Place:
 		f(path, v)
 		return
 	}

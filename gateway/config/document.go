@@ -182,7 +182,7 @@ type ForwardAuth struct {
 // Doors are protocols of other systems that the gateway speaks, each with limits as that system writes them.
 type Doors struct {
 	// GRPC names those that answer at listen: extauthz (Envoy's external authorization, by the routes of this document), gubernator,
-	// rls (Envoy's rate limit service) and rlqs (Envoy's rate limit quota service).
+	// kuadrant (Kuadrant's Limitador), rls (Envoy's rate limit service) and rlqs (Envoy's rate limit quota service).
 	GRPC []string `yaml:"grpc"`
 	// Listen is host:port, for gRPC without TLS. Empty means 127.0.0.1:7783.
 	Listen string `yaml:"listen"`
@@ -192,6 +192,8 @@ type Doors struct {
 	RLSHeaders bool `yaml:"rls_headers"`
 	// RLSMetadata adds dynamic metadata to answers of rls.
 	RLSMetadata bool `yaml:"rls_metadata"`
+	// KuadrantConfig is the file with the limits of kuadrant, as Limitador reads it, or a directory with several. The gateway follows them.
+	KuadrantConfig Place `yaml:"kuadrant_config"`
 	// Redis is host:port for clients that speak Redis' protocol, without TLS. Empty means none.
 	Redis string `yaml:"redis"`
 	// RedisTokenFile holds tokens of at least 16 bytes of printable ASCII, one per line, of which such a client shows one by AUTH;

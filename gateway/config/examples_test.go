@@ -158,7 +158,7 @@ func TestFullExampleUsesEveryField(t *testing.T) {
 
 // isValue says whether a type is one value in a document, for all that it is a struct in Go.
 func isValue(of reflect.Type) bool {
-	return of == reflect.TypeFor[File]() || of == reflect.TypeFor[KeysFile]() || of == reflect.TypeFor[Folder]() || of == reflect.TypeFor[Network]()
+	return of == reflect.TypeFor[File]() || of == reflect.TypeFor[KeysFile]() || of == reflect.TypeFor[Folder]() || of == reflect.TypeFor[Place]() || of == reflect.TypeFor[Network]()
 }
 
 // TestWrongExamples reads documents that say in their first lines what is wrong with them: "# want:" is a part of the

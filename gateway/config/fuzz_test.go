@@ -72,6 +72,8 @@ func plain(v reflect.Value) any {
 		return value.Path
 	case Folder:
 		return value.Path
+	case Place:
+		return value.Path
 	case Network:
 		return value.String()
 	case Duration:

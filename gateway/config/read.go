@@ -179,6 +179,8 @@ func fileReader(dir string, by *keys.Reader) func(encoding.TextUnmarshaler) erro
 			return file.read(dir, by)
 		case *Folder:
 			return file.look(dir)
+		case *Place:
+			return file.look(dir)
 		}
 		return nil
 	}

@@ -89,7 +89,7 @@ func ownForms(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 			{Type: "number", Minimum: "0"}, {Type: "string", Pattern: `^([0-9]{1,12}(\.[0-9]{1,6})?)?$`},
 		}}
-	case reflect.TypeFor[File](), reflect.TypeFor[KeysFile](), reflect.TypeFor[Folder]():
+	case reflect.TypeFor[File](), reflect.TypeFor[KeysFile](), reflect.TypeFor[Folder](), reflect.TypeFor[Place]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[limit.Policy]():
 		return &jsonschema.Schema{Type: "string", Enum: []any{"", string(limit.Allow), string(limit.Deny), string(limit.Local)}}

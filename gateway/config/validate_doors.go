@@ -11,12 +11,15 @@ import (
 const (
 	DoorExtAuthz   = "extauthz"
 	DoorGubernator = "gubernator"
+	DoorKuadrant   = "kuadrant"
 	DoorRLS        = "rls"
 	DoorRLQS       = "rlqs"
 )
 
 // GRPCDoors are the names of all doors that speak gRPC.
-func GRPCDoors() []string { return []string{DoorExtAuthz, DoorGubernator, DoorRLS, DoorRLQS} }
+func GRPCDoors() []string {
+	return []string{DoorExtAuthz, DoorGubernator, DoorKuadrant, DoorRLS, DoorRLQS}
+}
 
 func (f *findings) doors(d *Doors) {
 	for i, name := range d.GRPC {
@@ -35,6 +38,12 @@ func (f *findings) doors(d *Doors) {
 		f.add("doors.grpc", "does not name rls, for which rls_headers and rls_metadata are: add it, or leave these out")
 	case !rls && d.RLSConfig.Given():
 		f.add("doors.rls_config", "is for the door rls, which doors.grpc does not name: add it, or leave this out")
+	}
+	switch kuadrant := slices.Contains(d.GRPC, DoorKuadrant); {
+	case kuadrant && !d.KuadrantConfig.Given():
+		f.add("doors.kuadrant_config", "is missing: name the file with the limits of kuadrant, or a directory with several")
+	case !kuadrant && d.KuadrantConfig.Given():
+		f.add("doors.kuadrant_config", "is for the door kuadrant, which doors.grpc does not name: add it, or leave this out")
 	}
 	if d.Listen != "" && len(d.GRPC) == 0 {
 		f.add("doors.listen", "is for doors that speak gRPC, and doors.grpc names none: add some, or leave this out")

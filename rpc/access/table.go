@@ -14,6 +14,10 @@ func ofDoors(at Door) []Entry {
 	return []Entry{
 		{at, "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", Check, "decides, for Envoy: where the door `rls` is open"},
 		{at, "/envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLimitQuotas", Check, "divides limits among Envoys: where the door `rlqs` is open"},
+		{at, "/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit", Check, "looks, for Kuadrant: where the door `kuadrant` is open"},
+		{at, "/kuadrant.service.ratelimit.v1.RateLimitService/Commit", Check, "says what was used of a reservation, likewise"},
+		{at, "/kuadrant.service.ratelimit.v1.RateLimitService/Report", Check, "charges what was used, likewise"},
+		{at, "/kuadrant.service.ratelimit.v1.RateLimitService/Reserve", Check, "holds an estimate, likewise"},
 		{at, "/pb.gubernator.V1/GetRateLimits", Check, "decides, for clients of gubernator: where the door `gubernator` is open. RESET_REMAINING, which fills a bucket, is refused where operators have tokens, or callers certificates"},
 		{at, "/pb.gubernator.V1/HealthCheck", Reach, "says whether it serves, likewise"},
 		{at, "/pb.gubernator.V1/LiveCheck", Reach, "likewise"},

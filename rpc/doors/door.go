@@ -25,6 +25,8 @@ type Config struct {
 	RLSConfig string
 	// RLSHeaders adds headers with the limit, what remains and when it is full to answers of rls, and RLSMetadata dynamic metadata.
 	RLSHeaders, RLSMetadata bool
+	// KuadrantConfig is the file with the limits of kuadrant, or a directory with several, which it needs.
+	KuadrantConfig string
 	// Authorize answers whether the request that its headers describe may pass, as forward_auth of a gateway does. It is what extauthz needs, and a node does not have it.
 	Authorize http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.

@@ -23,10 +23,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestNamesThatAreWrong(t *testing.T) {
 	cfg := doors.Config{Limiter: doorstest.NewSystem(t, ""), Limits: func() *limit.Document { return nil }}
 	for names, says := range map[string]string{
-		"nobody":                "unknown door \"nobody\": use gubernator, rls",
+		"nobody":                "unknown door \"nobody\": use gubernator, kuadrant, rls",
 		"":                      "unknown door \"\": use",
 		"gubernator,gubernator": "door gubernator is given twice",
 		"gubernator,rls":        "door rls: needs the directory with its limits: give --rls-config",
+		"kuadrant":              "door kuadrant: needs the file with its limits: give --kuadrant-config",
 		"extauthz":              "door extauthz: needs the routes of a gateway's document",
 	} {
 		services, err := doors.Open(strings.Split(names, ","), cfg)
@@ -44,7 +45,7 @@ func TestEveryDoorIsInTheTable(t *testing.T) {
 	}
 	server := grpc.NewServer()
 	services, err := doors.Open(doors.Names(), doors.Config{
-		Limiter: doorstest.NewSystem(t, ""), Limits: func() *limit.Document { return nil }, RLSConfig: rules, Authorize: http.NotFoundHandler(),
+		Limiter: doorstest.NewSystem(t, ""), Limits: func() *limit.Document { return nil }, RLSConfig: rules, KuadrantConfig: rules, Authorize: http.NotFoundHandler(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeton-dev/jeton/rpc/doors/extauthz"
 	"github.com/jeton-dev/jeton/rpc/doors/gubernator"
+	"github.com/jeton-dev/jeton/rpc/doors/kuadrant"
 	"github.com/jeton-dev/jeton/rpc/doors/rlqs"
 	"github.com/jeton-dev/jeton/rpc/doors/rls"
 )
@@ -16,6 +17,7 @@ func all() []door {
 	return []door{
 		{"extauthz", openExtAuthz},
 		{"gubernator", openGubernator},
+		{"kuadrant", openKuadrant},
 		{"rls", openRLS},
 		{"rlqs", openRLQS},
 	}
@@ -60,19 +62,38 @@ func openRLQS(cfg Config) (Service, error) {
 	return rlqs.New(rlqs.Config{Limiter: cfg.Limiter, Limits: cfg.Limits, Registerer: cfg.Registerer, Logger: cfg.Logger})
 }
 
-// An rlsDoor follows its files until it is closed.
-type rlsDoor struct {
-	*rls.Door
+// A following door follows its files until it is closed.
+type following struct {
+	Service
 
-	end       context.CancelFunc
-	following sync.WaitGroup
+	end context.CancelFunc
+	run sync.WaitGroup
+}
+
+// follow is a door whose files run follows.
+func follow(s Service, run func(context.Context)) *following {
+	life, end := context.WithCancel(context.Background())
+	d := &following{Service: s, end: end}
+	d.run.Go(func() { run(life) })
+	return d
 }
 
 // Close implements io.Closer.
-func (d *rlsDoor) Close() error {
+func (d *following) Close() error {
 	d.end()
-	d.following.Wait()
+	d.run.Wait()
 	return nil
+}
+
+func openKuadrant(cfg Config) (Service, error) {
+	if cfg.KuadrantConfig == "" {
+		return nil, errors.New("kuadrant: needs the file with its limits: give --kuadrant-config, or kuadrant_config in the doors of a gateway's document")
+	}
+	d, err := kuadrant.New(kuadrant.Config{Limiter: cfg.Limiter, Path: cfg.KuadrantConfig, Registerer: cfg.Registerer, Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return follow(d, d.Run), nil
 }
 
 func openRLS(cfg Config) (Service, error) {
@@ -83,8 +104,5 @@ func openRLS(cfg Config) (Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	life, end := context.WithCancel(context.Background())
-	open := &rlsDoor{Door: d, end: end}
-	open.following.Go(func() { d.Run(life) })
-	return open, nil
+	return follow(d, d.Run), nil
 }

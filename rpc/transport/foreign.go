@@ -22,10 +22,11 @@ type foreign struct{ proto.Message }
 // asForeign is a message as foreign, if it is.
 func asForeign(v any) (m foreign, ok bool) {
 	p, ok := v.(proto.Message)
-	if !ok || !strings.HasPrefix(string(p.ProtoReflect().Descriptor().FullName()), "envoy.") {
+	if !ok {
 		return foreign{}, false
 	}
-	return foreign{p}, true
+	name := string(p.ProtoReflect().Descriptor().FullName())
+	return foreign{p}, strings.HasPrefix(name, "envoy.") || strings.HasPrefix(name, "kuadrant.")
 }
 
 // UnmarshalWire implements incoming.

@@ -1,0 +1,75 @@
+package kuadrant
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/rpc/doors/kuadrant/limitfile"
+)
+
+// poll is how often the files are read.
+const poll = time.Second
+
+// Run follows the files until ctx ends: each second it reads them, and puts in force what has changed. Where that has a mistake, the mistake is logged once and what was in force stays,
+// until the files are right again. Run is called once.
+func (d *Door) Run(ctx context.Context) {
+	f := follower{door: d, seen: d.files}
+	if d.limits.Load() == nil {
+		f.wrong = errors.New(*d.mistake.Load())
+		f.logged = f.wrong.Error()
+	}
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f.look()
+		}
+	}
+}
+
+// A follower is what Run knows of the files.
+type follower struct {
+	door   *Door
+	seen   []limitfile.File // when they were last read
+	wrong  error            // with these
+	logged string           // the mistake that was logged last, until there is none
+}
+
+// look reads the files once.
+func (f *follower) look() {
+	d := f.door
+	files, err := readFiles(d.cfg.Path)
+	switch {
+	case err != nil:
+	case slices.EqualFunc(files, f.seen, sameFile):
+		err = f.wrong
+	default:
+		err = d.adopt(files)
+		f.seen, f.wrong = files, err
+		if err == nil {
+			d.metrics.taken.Inc()
+			d.cfg.Logger.Info("new limits of Limitador are in force", "path", d.cfg.Path, "files", len(files))
+		} else {
+			d.metrics.left.Inc()
+		}
+	}
+	if err == nil {
+		f.logged = ""
+		d.metrics.refused.Set(0)
+		return
+	}
+	d.metrics.refused.Set(1)
+	if text := err.Error(); text != f.logged {
+		f.logged = text
+		d.mistake.Store(&text)
+		d.cfg.Logger.Error("new limits of Limitador are refused, and those before stay in force", "error", err)
+	}
+}
+
+func sameFile(a, b limitfile.File) bool { return a.Name == b.Name && bytes.Equal(a.Text, b.Text) }
