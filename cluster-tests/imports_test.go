@@ -130,6 +130,7 @@ var mayImport = map[string][]string{
 	"rpc/doors/kuadrant/limitfile": {"actor/limit", "internal/strictyaml"},
 	"rpc/doors/rls":                {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/rls/descriptors"},
 	"rpc/doors/rls/descriptors":    {"actor/limit", "internal/strictyaml"},
+	"rpc/doors/rls/xds":         {"internal/metrics", "rpc/doors/rls/descriptors"},
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/llm", "gateway/llm/dialect", "gateway/metering", "gateway/route", "internal/bearer", "internal/speaks",
 	},
@@ -142,6 +143,8 @@ var mayImport = map[string][]string{
 	"cmd/bench/jeton-bench": {},
 	"cmd/bench/modelsdk":    {},
 	"cmd/jeton":             {},
+	"cmd/ratelimit":         {},
+	"cmd/ratelimit/standin": {},
 	"rpc/doors/doorstest":   {"actor", "actor/clock", "actor/limit", "ring", "storage"},
 	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/rlqs", "rpc/doors/rls", "rpc/transport"},
 	"rpc/doors":             {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/kuadrant", "rpc/doors/rls", "rpc/transport"},

@@ -30,6 +30,8 @@ type PortConfig struct {
 	Key *key.Key
 	// Certificates make callers without the key show a certificate, and plain text is refused; nil takes plain text.
 	Certificates *Certificates
+	// Callers is how callers are spoken to in place of Certificates, as it is in force at each handshake; nil for Certificates.
+	Callers func() (*tls.Config, error)
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 }
@@ -55,7 +57,7 @@ type Port struct {
 
 	tls     credentials.TransportCredentials // nil without a cluster key and without certificates
 	key     *tls.Config                      // nil without a cluster key
-	callers *Certificates                    // nil: callers speak plainly
+	callers func() (*tls.Config, error)      // nil: callers speak plainly
 	refuser *plainRefuser                    // nil: likewise
 	refused *prometheus.CounterVec           // connections, by why
 	pending *pending
@@ -64,7 +66,7 @@ type Port struct {
 // NewPort makes a Port, which is to be stopped. The error is the key's, or says why the metrics cannot be registered.
 func NewPort(cfg PortConfig) (*Port, error) {
 	p := &Port{
-		TransportCredentials: insecure.NewCredentials(), callers: cfg.Certificates, refused: newRefused(), pending: newPending(),
+		TransportCredentials: insecure.NewCredentials(), callers: cfg.Callers, refused: newRefused(), pending: newPending(),
 	}
 	if cfg.Key != nil {
 		config, err := cfg.Key.TLS()
@@ -77,6 +79,9 @@ func NewPort(cfg PortConfig) (*Port, error) {
 		return nil, err
 	}
 	if cfg.Certificates != nil {
+		p.callers = func() (*tls.Config, error) { return cfg.Certificates.ofCallers(), nil }
+	}
+	if p.callers != nil {
 		p.tls = credentials.NewTLS(&tls.Config{
 			MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetConfigForClient: p.choose,
 		})
@@ -99,7 +104,7 @@ func (p *Port) choose(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if p.key != nil && hello.ServerName == p.key.ServerName {
 		return p.key, nil
 	}
-	return p.callers.ofCallers(), nil
+	return p.callers()
 }
 
 // ServerHandshake implements credentials.TransportCredentials. grpc bounds its time by HandshakeWithin.
@@ -149,7 +154,9 @@ func (p *Port) handshake(raw net.Conn, of *bound.Conn) (net.Conn, credentials.Au
 		prove(of, bound.Node)
 		return secured, keyInfo{info}, nil
 	}
-	prove(of, bound.Caller)
+	if shown, ok := info.(credentials.TLSInfo); ok && len(shown.State.PeerCertificates) > 0 {
+		prove(of, bound.Caller)
+	}
 	return secured, info, nil
 }
 

@@ -2,6 +2,7 @@ package doors
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,6 +49,8 @@ type Server struct {
 type ServerConfig struct {
 	// Services are what it answers. Required.
 	Services []Service
+	// TLS is how callers are spoken to, as it is in force at each handshake; nil for plain text.
+	TLS func() (*tls.Config, error)
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Logger gets panics of doors. Required.
@@ -64,7 +67,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	if s.port, err = credentials.NewPort(credentials.PortConfig{Registerer: cfg.Registerer}); err != nil {
+	if s.port, err = credentials.NewPort(credentials.PortConfig{Callers: cfg.TLS, Registerer: cfg.Registerer}); err != nil {
 		return nil, err
 	}
 	s.grpc = grpc.NewServer(append(transport.ServerOptions(),
@@ -148,6 +151,15 @@ func (s *Server) sent(ctx context.Context, method string, err error) error {
 	}
 	s.log.ErrorContext(ctx, "call failed", append(fault.Attrs(err), "method", method)...)
 	return status.Error(codes.Internal, "internal error")
+}
+
+// SetServing says to clients of the health protocol whether a service serves; the empty name stands for the server. Those that were registered serve from the start.
+func (s *Server) SetServing(service string, serves bool) {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if serves {
+		status = healthpb.HealthCheckResponse_SERVING
+	}
+	s.health.SetServingStatus(service, status)
 }
 
 // Serve answers the connections of l until [Server.Stop], and closes l.

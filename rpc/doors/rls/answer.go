@@ -18,7 +18,7 @@ type descriptorStatus = ratelimitv3.RateLimitResponse_DescriptorStatus
 // answer is what Envoy gets: a status for each descriptor, in order.
 func (d *Door) answer(p *plan) *ratelimitv3.RateLimitResponse {
 	r := &ratelimitv3.RateLimitResponse{OverallCode: ok, Statuses: make([]*descriptorStatus, len(p.items))}
-	if p.denied {
+	if p.denied && !d.cfg.Shadow {
 		r.OverallCode = overLimit
 	}
 	room := make([]struct {

@@ -15,7 +15,7 @@ func (f *finder) charge() error {
 		if it.kind != asked {
 			continue
 		}
-		g := groupOf(it, f.found[i].negative)
+		g := f.groupOf(i)
 		isNew, err := f.add(i, g)
 		if err != nil {
 			return err
@@ -30,13 +30,14 @@ func (f *finder) charge() error {
 	return nil
 }
 
-func groupOf(it *item, negative bool) group {
+func (f *finder) groupOf(i int) group {
+	it, of := &f.plan.items[i], &f.found[i]
 	switch {
-	case negative:
+	case of.negative:
 		return refund
 	case it.hits == 0:
 		return look
-	case it.rule != nil && it.rule.Always:
+	case it.rule != nil && it.rule.Always, of.reported:
 		return always
 	case it.passes():
 		return observed

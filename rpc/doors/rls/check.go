@@ -19,7 +19,7 @@ type Report struct {
 // Check reads the files of a directory as a Door does, and says what a person should know before they are used. An error means that
 // they could not be read.
 func Check(directory string) (Report, error) {
-	files, err := readDirectory(directory)
+	files, err := readDirectory(directory, isConfiguration)
 	if err != nil {
 		return Report{}, err
 	}

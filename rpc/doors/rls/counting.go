@@ -5,7 +5,7 @@ const ofRequest = "(request)"
 
 // count counts a request that was decided, and its descriptors.
 func (d *Door) count(p *plan) {
-	if p.denied {
+	if p.denied && !d.cfg.Shadow {
 		d.metrics.denied.Inc()
 	} else {
 		d.metrics.admitted.Inc()

@@ -16,8 +16,17 @@ const (
 	maxBytes = 16 << 20 // of all files
 )
 
-// readDirectory reads the files of a directory, in the order of their names. A link counts as what it leads to, as Kubernetes mounts them.
-func readDirectory(directory string) ([]descriptors.File, error) {
+// readFiles reads the files of the door's directory.
+func (d *Door) readFiles() ([]descriptors.File, error) {
+	reads := isConfiguration
+	if d.cfg.AllFiles {
+		reads = func(name string) bool { return !strings.HasPrefix(name, ".") }
+	}
+	return readDirectory(d.cfg.Directory, reads)
+}
+
+// readDirectory reads those files of a directory that reads names, in the order of their names. A link counts as what it leads to, as Kubernetes mounts them.
+func readDirectory(directory string, reads func(name string) bool) ([]descriptors.File, error) {
 	found, err := os.ReadDir(directory)
 	if err != nil {
 		return nil, err
@@ -25,7 +34,7 @@ func readDirectory(directory string) ([]descriptors.File, error) {
 	var files []descriptors.File
 	bytes := 0
 	for _, entry := range found {
-		if !isConfiguration(entry.Name()) {
+		if !reads(entry.Name()) {
 			continue
 		}
 		path := filepath.Join(directory, entry.Name())

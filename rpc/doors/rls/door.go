@@ -1,5 +1,5 @@
 // Package rls is the door for Envoy: it speaks the protocol of Envoy's global rate limit service,
-// envoy.service.ratelimit.v3.RateLimitService, by the YAML files of envoyproxy/ratelimit, and answers from jeton's own buckets.
+// envoy.service.ratelimit.v3.RateLimitService, by the YAML files of envoyproxy/ratelimit or what an xDS server sends in their place, and answers from jeton's own buckets.
 //
 // A request's descriptors find their rules as in that service ([descriptors.Domain.Match]). Those that are limited all admit, or none of
 // them is charged; a request that is denied takes nothing. Each rule is an inline limit, a fixed window unless its file says otherwise,
@@ -10,6 +10,7 @@
 package rls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,8 +29,19 @@ import (
 type Config struct {
 	// Limiter decides. Required.
 	Limiter limit.Limiter
-	// Directory has the files, each with one domain: all *.yaml and *.yml that do not begin with a dot. Required.
+	// Directory has the files, each with one domain: all *.yaml and *.yml that do not begin with a dot. Required, unless there is a Source.
 	Directory string
+	// AllFiles reads all files of the Directory that do not begin with a dot, whatever their names.
+	AllFiles bool
+	// Source sends what takes the place of the files; nil for a Directory.
+	Source Source
+	// Merge lets several files, or resources, describe one domain, each other descriptors.
+	Merge bool
+	// Reported charges hits that a request names itself, by hits_addend, whatever other descriptors say, and takes what is left where they do not fit, as charge_always of a rule does:
+	// for configurations that cannot say which hits are reported after the work.
+	Reported bool
+	// Shadow answers OK whatever was decided.
+	Shadow bool
 	// Headers are added to answers; the zero value adds none.
 	Headers Headers
 	// Metadata puts the domain, the descriptors and what quota_mode let pass into each answer's dynamic metadata.
@@ -40,12 +52,21 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// A Source sends configurations in place of files.
+type Source interface {
+	// Follow calls take with each whole configuration, one after another, until ctx ends. The error of take says what is wrong with one, which is not in force then: the one before
+	// stays.
+	Follow(ctx context.Context, take func([]descriptors.Resource) error)
+	// Name says where they come from, for people.
+	Name() string
+}
+
 // A Door answers Envoy. Its methods are safe for concurrent use.
 type Door struct {
 	cfg     Config
 	metrics *counts
 	refunds refunds
-	state   atomic.Pointer[state]  // nil until files without mistakes were read
+	state   atomic.Pointer[state]  // nil until rules without mistakes have come
 	mistake atomic.Pointer[string] // why there is none
 	files   []descriptors.File     // that New has read
 }
@@ -56,33 +77,48 @@ func New(cfg Config) (*Door, error) {
 	switch {
 	case cfg.Limiter == nil:
 		return nil, errors.New("rls: no Limiter is given")
-	case cfg.Directory == "":
+	case cfg.Source != nil && cfg.Directory != "":
+		return nil, errors.New("rls: a directory and a source are given: leave one out")
+	case cfg.Source == nil && cfg.Directory == "":
 		return nil, errors.New("rls: no directory with files of Envoy's rate limit service is given")
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.Headers.setDefaults()
-	if info, err := os.Stat(cfg.Directory); err != nil {
-		return nil, fmt.Errorf("rls: the directory with the files of Envoy's rate limit service: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("rls: %s is no directory: name the one with the files of Envoy's rate limit service", cfg.Directory)
-	}
-	files, wrong := readDirectory(cfg.Directory)
-	d := &Door{cfg: cfg, metrics: newCounts(), files: files}
+	d := &Door{cfg: cfg, metrics: newCounts()}
 	if err := d.metrics.register(cfg.Registerer); err != nil {
 		return nil, err
 	}
+	open := d.openDirectory
+	if cfg.Source != nil {
+		open = d.openSource
+	}
+	if err := open(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// openDirectory reads the files for the first time. Only a directory that is not there is an error.
+func (d *Door) openDirectory() error {
+	if info, err := os.Stat(d.cfg.Directory); err != nil {
+		return fmt.Errorf("rls: the directory with the files of Envoy's rate limit service: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("rls: %s is no directory: name the one with the files of Envoy's rate limit service", d.cfg.Directory)
+	}
+	files, wrong := d.readFiles()
+	d.files = files
 	if wrong == nil {
-		wrong = d.adopt(files)
+		wrong = d.adoptFiles(files)
 	}
 	if wrong != nil {
 		says := wrong.Error()
 		d.mistake.Store(&says)
 		d.metrics.refused.Set(1)
-		cfg.Logger.Error("the rules of Envoy's rate limit service have mistakes, so none are in force, and every call is answered with an error until they are right", "error", wrong)
+		d.cfg.Logger.Error("the rules of Envoy's rate limit service have mistakes, so none are in force, and every call is answered with an error until they are right", "error", wrong)
 	}
-	return d, nil
+	return nil
 }
 
 // Register registers the service.

@@ -9,7 +9,7 @@ import (
 )
 
 // planOf finds the rule of each descriptor. Its error is what Envoy is answered.
-func planOf(s *state, r *ratelimitv3.RateLimitRequest) (*plan, error) {
+func (d *Door) planOf(s *state, r *ratelimitv3.RateLimitRequest) (*plan, error) {
 	switch n := len(r.GetDescriptors()); {
 	case r.GetDomain() == "":
 		return nil, invalid("domain: rate limit domain must not be empty")
@@ -25,10 +25,10 @@ func planOf(s *state, r *ratelimitv3.RateLimitRequest) (*plan, error) {
 	if domain == nil {
 		return p, nil
 	}
-	f := finder{plan: p, domain: domain}
+	f := finder{plan: p, domain: domain, reported: d.cfg.Reported}
 	f.found, f.entries, f.steps, f.key = f.room.found[:0], f.room.entries[:0], f.room.steps[:0], f.room.key[:0]
-	for i, d := range r.GetDescriptors() {
-		if err := f.descriptor(i, d); err != nil {
+	for i, one := range r.GetDescriptors() {
+		if err := f.descriptor(i, one); err != nil {
 			return nil, err
 		}
 	}
@@ -41,6 +41,8 @@ type finder struct {
 	plan   *plan
 	domain *descriptors.Domain
 	found  []found // of each descriptor
+
+	reported bool // Config.Reported
 
 	entries []descriptors.Entry // of one of them
 	steps   []descriptors.Step
@@ -59,6 +61,7 @@ type found struct {
 	key      string
 	limit    limit.Ref
 	negative bool
+	reported bool // its hits are charged whatever else is decided
 }
 
 // descriptor finds the rule of the descriptor at i.
@@ -71,7 +74,7 @@ func (f *finder) descriptor(i int, d *commonv3.RateLimitDescriptor) error {
 	if f.entries, err = entries(f.entries[:0], i, d); err != nil {
 		return err
 	}
-	f.found = append(f.found, found{negative: d.GetIsNegativeHits()})
+	f.found = append(f.found, found{negative: d.GetIsNegativeHits(), reported: f.reported && namesHits(d, f.plan.request)})
 	f.steps = f.steps[:0]
 	if o := d.GetLimit(); o != nil {
 		return f.override(i, o)

@@ -29,6 +29,11 @@ func hits(i int, d *commonv3.RateLimitDescriptor, r *ratelimitv3.RateLimitReques
 	return int64(own.GetValue()), nil
 }
 
+// namesHits says whether the request names the hits of a descriptor.
+func namesHits(d *commonv3.RateLimitDescriptor, r *ratelimitv3.RateLimitRequest) bool {
+	return d.GetHitsAddend() != nil || r.GetHitsAddend() > 0
+}
+
 // entries appends the entries of the descriptor at i to to.
 func entries(to []descriptors.Entry, i int, d *commonv3.RateLimitDescriptor) ([]descriptors.Entry, error) {
 	if n := len(d.GetEntries()); n > maxEntries {

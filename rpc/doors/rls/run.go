@@ -13,9 +13,13 @@ import (
 // poll is how often the files are read.
 const poll = time.Second
 
-// Run follows the files until ctx ends: each second it reads them, and puts in force what has changed. Where that has a mistake, the
+// Run follows the files, or the source, until ctx ends. The files are read each second, and what has changed is put in force. Where that has a mistake, the
 // mistake is logged once and what was in force stays, until the files are right again. Run is called once.
 func (d *Door) Run(ctx context.Context) {
+	if d.cfg.Source != nil {
+		d.cfg.Source.Follow(ctx, d.take)
+		return
+	}
 	f := follower{door: d, seen: d.files}
 	if d.state.Load() == nil {
 		f.wrong = errors.New(*d.mistake.Load())
@@ -44,13 +48,13 @@ type follower struct {
 // look reads the files once.
 func (f *follower) look() {
 	d := f.door
-	files, err := readDirectory(d.cfg.Directory)
+	files, err := d.readFiles()
 	switch {
 	case err != nil:
 	case slices.EqualFunc(files, f.seen, sameFile):
 		err = f.wrong
 	default:
-		err = d.adopt(files)
+		err = d.adoptFiles(files)
 		f.seen, f.wrong = files, err
 		if err == nil {
 			d.metrics.configurationTaken.Inc()

@@ -29,7 +29,7 @@ func (s service) ShouldRateLimit(ctx context.Context, r *ratelimitv3.RateLimitRe
 		d.metrics.failed.Inc()
 		return nil, status.Error(codes.Unavailable, "no rules are in force: "+*d.mistake.Load())
 	}
-	p, err := planOf(now, r)
+	p, err := d.planOf(now, r)
 	if err != nil {
 		d.metrics.invalid.Inc()
 		return nil, err

@@ -22,9 +22,16 @@ type ruleState struct {
 	label   string // its name in metrics
 }
 
-// adopt puts files in force, or says what is wrong with them.
-func (d *Door) adopt(files []descriptors.File) error {
-	domains, problems := descriptors.Parse(files)
+// adoptFiles puts files in force, or says what is wrong with them.
+func (d *Door) adoptFiles(files []descriptors.File) error {
+	if d.cfg.Merge {
+		return d.adopt(descriptors.ParseMerged(files))
+	}
+	return d.adopt(descriptors.Parse(files))
+}
+
+// adopt puts domains in force, or says what is wrong with what they were made of.
+func (d *Door) adopt(domains *descriptors.Domains, problems []descriptors.Problem) error {
 	if len(problems) > 0 {
 		var all []error
 		for _, p := range problems {

@@ -21,18 +21,18 @@ func (b *builder) level(branches []*branch, path string, varies bool) *level {
 	}
 	l := &level{exact: map[Entry]*node{}, any: map[string]*node{}, wild: map[string][]*node{}}
 	differences(branches, b.report)
-	lines := map[Entry]int{}
+	places := map[Entry]string{}
 	for _, br := range branches {
 		e := Entry{br.key, br.value}
 		switch {
 		case br.key == "":
 			b.add(br.line, strictyaml.Under(br.field, "key"), "is missing or empty: write the key that Envoy sends")
 			continue
-		case lines[e] != 0:
-			b.add(br.line, br.field, "has the key and the value of line %d: write the descriptor once", lines[e])
+		case places[e] != "":
+			b.add(br.line, br.field, "has the key and the value of %s: write the descriptor once", places[e])
 			continue
 		}
-		lines[e] = br.line
+		places[e] = br.place()
 		l.put(e, b.node(br, path, varies))
 	}
 	return l

@@ -23,8 +23,8 @@ func differences(branches []*branch, to *report) {
 		if prefix, wild := strings.CutSuffix(b.value, "*"); wild {
 			before := patterns[b.key]
 			if i := slices.IndexFunc(before, func(a *branch) bool { return strings.HasPrefix(prefix, strings.TrimSuffix(a.value, "*")) }); i >= 0 {
-				to.note(b.line, strictyaml.Under(b.field, "value"), "%q is never reached: line %d has %q, which matches all of it, and the first in the file counts, as in Envoy's service: put the longer one first",
-					b.value, before[i].line, before[i].value)
+				to.note(b.line, strictyaml.Under(b.field, "value"), "%q is never reached: %s has %q, which matches all of it, and the first in the file counts, as in Envoy's service: put the longer one first",
+					b.value, before[i].place(), before[i].value)
 			}
 			patterns[b.key] = append(before, b)
 		}
@@ -59,15 +59,9 @@ func joined(b *branch, keys map[string]bool, to *report) {
 	}
 }
 
-// unknownReplaces notes names that no rate_limit of the domain has.
-func unknownReplaces(t *tree, to *report) {
-	names := map[string]bool{}
-	each(t.branches, func(b *branch) {
-		if b.rate != nil {
-			names[b.rate.name] = true
-		}
-	})
-	each(t.branches, func(b *branch) {
+// unknownReplaces notes names in branches that no rate_limit of the domain has.
+func unknownReplaces(branches []*branch, names map[string]bool, to *report) {
+	each(branches, func(b *branch) {
 		if b.rate == nil {
 			return
 		}

@@ -1,6 +1,9 @@
 package descriptors
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // An Entry is a key and a value of a request's descriptor.
 type Entry struct{ Key, Value string }
@@ -62,4 +65,14 @@ func (l *level) put(e Entry, n *node) {
 	default:
 		l.any[e.Key] = n
 	}
+}
+
+// join takes in what another level of the same domain has. What both have is for the caller to refuse.
+func (l *level) join(other *level) {
+	maps.Copy(l.exact, other.exact)
+	maps.Copy(l.any, other.any)
+	for key, all := range other.wild {
+		l.wild[key] = append(l.wild[key], all...)
+	}
+	l.wildKeys = append(l.wildKeys, other.wildKeys...)
 }

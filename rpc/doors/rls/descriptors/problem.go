@@ -9,14 +9,22 @@ import (
 // A Problem is something in a file that is wrong, or that means something else than expected.
 type Problem struct {
 	File  string
-	Line  int    // counted from 1
+	Line  int    // counted from 1; less for what is in no file
 	Field string // such as descriptors[0].rate_limit.unit
 	Text  string // what it is, and what to write
 }
 
 // String is file:line: field: text.
 func (p Problem) String() string {
-	return fmt.Sprintf("%s:%d: %s: %s", p.File, p.Line, p.Field, p.Text)
+	return fmt.Sprintf("%s: %s: %s", place(p.File, p.Line), p.Field, p.Text)
+}
+
+// place is file:line, or the name of a resource, which has no lines.
+func place(file string, line int) string {
+	if line <= 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
 }
 
 // A report collects what is to be said of one file.

@@ -33,6 +33,14 @@ type branch struct {
 	branches   []*branch
 }
 
+// place is where the branch stands in its file.
+func (b *branch) place() string {
+	if b.line <= 0 {
+		return b.field
+	}
+	return "line " + strconv.Itoa(b.line)
+}
+
 // A rate is a rate_limit of a file.
 type rate struct {
 	field                string
