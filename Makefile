@@ -20,6 +20,10 @@ build: ## build the binary ./jeton
 build-bench: ## build the binary ./jeton-bench, which ./jeton bench runs
 	go build -C cmd/bench -o ../../jeton-bench ./jeton-bench
 
+.PHONY: build-ratelimit
+build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy/ratelimit
+	CGO_ENABLED=0 go build -o ratelimit ./cmd/ratelimit
+
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure

@@ -30,6 +30,8 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor/edge"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/door"
@@ -65,6 +67,9 @@ func (n *Node) HTTPAddr() string { return door.Address(n.httpListener) }
 
 // RedisAddr is the address for clients that speak Redis' protocol; empty without one.
 func (n *Node) RedisAddr() string { return door.Address(n.redisListener) }
+
+// Metrics are those of the node, for programs around it that show them themselves.
+func (n *Node) Metrics() prometheus.Gatherer { return n.metrics }
 
 // Failed is closed when the node cannot go on: its disk has failed, or a listener, or it does not belong to the cluster.
 // Err says how. The node is then to be closed.

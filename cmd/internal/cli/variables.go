@@ -26,13 +26,16 @@ func variableOf(option string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
 }
 
+// IsOwn says whether an environment variable has a name of jeton's that nothing else sets for its own ends.
+func IsOwn(name string) bool { return strings.HasPrefix(name, prefix) && !foreign.MatchString(name) }
+
 // WarnOfVariables says which variables of an environment, each name=value, jeton would read if they had another name. It is no
 // error: an older or a newer jeton may know them.
 func WarnOfVariables(root *cobra.Command, environment []string, to io.Writer) {
 	known := variables(root)
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(name, prefix) || foreign.MatchString(name) || slices.Contains(known, name) {
+		if !IsOwn(name) || slices.Contains(known, name) {
 			continue
 		}
 		fmt.Fprintf(&Terminal{To: to}, "jeton: warning: the environment variable %s is not known: did you mean %s?\n", name, spelling.Nearest(name, known))
