@@ -101,3 +101,29 @@ func ofEnvoy() []Mutant {
 		},
 	}
 }
+
+// ofRatelimit are mutants of what stands in for Envoy's rate limit service.
+func ofRatelimit() []Mutant {
+	return []Mutant{
+		{
+			Name: "tokens that do not fit are forgotten",
+			Why:  "Envoy reports tokens after they were used; where those that do not fit take nothing, a client goes on for ever with what is left",
+			Edits: []Edit{{
+				File: "rpc/doors/rls/charge.go",
+				Old:  "case it.rule != nil && it.rule.Always, of.reported:",
+				New:  "case it.rule != nil && it.rule.Always:",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rls", Run: "^TestReported$", Says: `after 560 of 100`}},
+		},
+		{
+			Name: "rules of another life of their server",
+			Why:  "a server that starts again counts its versions anew; a client that names the one it has keeps rules that are gone",
+			Edits: []Edit{{
+				File: "rpc/doors/rls/xds/session.go",
+				Old:  "ask := &discoveryv3.DiscoveryRequest{Node: c.node(), TypeUrl: typeURL}",
+				New:  "ask := &discoveryv3.DiscoveryRequest{Node: c.node(), TypeUrl: typeURL, VersionInfo: \"1\"}",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rls/xds", Run: "^TestServerComesBack$", Says: `of another stream`}},
+		},
+	}
+}

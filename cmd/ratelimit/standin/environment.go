@@ -111,17 +111,17 @@ func (e *environment) address(host, port string, unset int) string {
 	return net.JoinHostPort(e.text(host, "0.0.0.0"), at)
 }
 
-// pairs are names and values: a:1,b:2, where : is between them.
+// pairs are names and values: a:1,b:2, where : is between them. Values may be secret, so the error shows none.
 func (e *environment) pairs(name, between string) map[string]string {
 	text := e.text(name, "")
 	if text == "" {
 		return nil
 	}
 	all := map[string]string{}
-	for pair := range strings.SplitSeq(text, ",") {
+	for i, pair := range strings.Split(text, ",") {
 		key, value, ok := strings.Cut(pair, between)
 		if !ok || key == "" {
-			e.wrong(name, "%q has no name and value: write NAME%sVALUE, and a comma between several", pair, between)
+			e.wrong(name, "entry %d has no name and value: write NAME%sVALUE, and a comma between several", i+1, between)
 			continue
 		}
 		all[key] = value

@@ -1,7 +1,9 @@
 package rls
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -11,8 +13,11 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// maxJSON is how many bytes a request in JSON may have.
-const maxJSON = 1 << 20
+// What a request in JSON may have at most. A message takes many times the bytes of its JSON.
+const (
+	maxJSON     = 1 << 20 // bytes
+	maxBrackets = 10_000  // that open an object or a list
+)
 
 // JSON answers the same requests and answers as JSON, for clients that do not speak gRPC: 200 with an answer that admits, 429 with one that denies, 400 for a request that can never be
 // decided, and 500 where nothing was decided.
@@ -25,6 +30,10 @@ func (d *Door) JSON() http.Handler {
 				what = "the request has more than 1 MiB"
 			}
 			http.Error(w, what, http.StatusBadRequest)
+			return
+		}
+		if bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) > maxBrackets {
+			http.Error(w, fmt.Sprintf("the request has more than %d objects and lists", maxBrackets), http.StatusBadRequest)
 			return
 		}
 		var request ratelimitv3.RateLimitRequest

@@ -187,15 +187,22 @@ func TestServerComesBack(t *testing.T) {
 	server := newControl(t, "")
 	server.push("1", domain("a", 5))
 	taken := follow(t, xds.Config{Server: server.address})
+	server.begins()
 	<-taken
 	server.stop()
 	again := newControl(t, server.address)
 	again.push("1", domain("a", 8))
+	again.begins()
 	if got := shown(<-taken); got != "a rule-0-match-0 8" {
 		t.Errorf("got %s", got)
 	}
-	if first := again.said(); first.GetVersionInfo() != "" || first.GetResponseNonce() != "" {
-		t.Errorf("the client begins with %v, of another stream", first)
+}
+
+// begins holds the first request of a stream to knowing nothing of another one.
+func (c *control) begins() {
+	c.t.Helper()
+	if first := c.said(); first.GetVersionInfo() != "" || first.GetResponseNonce() != "" {
+		c.t.Fatalf("the client begins with %v, of another stream", first)
 	}
 }
 
