@@ -24,10 +24,23 @@ func (f *finder) charge() error {
 			charged++
 		}
 	}
-	if charged > limit.MaxAll {
+	switch {
+	case charged <= limit.MaxAll:
+	case f.reported:
+		f.plan.apart()
+	default:
 		return invalid("descriptors: %d limits are too many to be charged: at most %d in a request", charged, limit.MaxAll)
 	}
 	return nil
+}
+
+// apart has all asks charged each by itself: they are too many to be charged together.
+func (p *plan) apart() {
+	for i := range p.asks {
+		if a := &p.asks[i]; a.group == together {
+			a.group = always
+		}
+	}
 }
 
 func (f *finder) groupOf(i int) group {

@@ -38,7 +38,8 @@ type Config struct {
 	// Merge lets several files, or resources, describe one domain, each other descriptors.
 	Merge bool
 	// Reported charges hits that a request names itself, by hits_addend, whatever other descriptors say, and takes what is left where they do not fit, as charge_always of a rule does:
-	// for configurations that cannot say which hits are reported after the work.
+	// for configurations that cannot say which hits are reported after the work. And more limits than can be charged together are charged each by itself, in place of an error: for
+	// servers of configurations that write as many as they like.
 	Reported bool
 	// Shadow answers OK whatever was decided.
 	Shadow bool

@@ -2,6 +2,7 @@ package rls_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -140,6 +141,27 @@ func TestReported(t *testing.T) {
 		if got, want := r.ask(single).GetStatuses()[0].GetLimitRemaining(), map[bool]uint32{false: 99, true: 0}[reported]; got != want {
 			t.Errorf("reported is %v: %d are left, want %d", reported, got, want)
 		}
+	}
+}
+
+// TestManyLimits has more limits in a request than can be charged together.
+func TestManyLimits(t *testing.T) {
+	rules, many := "domain: d\ndescriptors:\n", []string{}
+	for i := range 40 {
+		rules += fmt.Sprintf("- {key: k%d, rate_limit: {unit: year, requests_per_unit: %d}}\n", i, 2+i)
+		many = append(many, fmt.Sprintf("k%d=v", i))
+	}
+	directory := write(t, rules)
+	r := newRig(t, rls.Config{Limiter: openNode(t), Directory: directory, Reported: true})
+	for i, want := range []ratelimitv3.RateLimitResponse_Code{ok, ok, over} {
+		answer := r.ask(request("d", many...))
+		if got, left := answer.GetOverallCode(), answer.GetStatuses()[39].GetLimitRemaining(); got != want || left != uint32(40-i) {
+			t.Errorf("request %d: %v, with %d left", i, got, left)
+		}
+	}
+	strict := newRig(t, rls.Config{Limiter: openNode(t), Directory: directory})
+	if _, err := strict.client.ShouldRateLimit(t.Context(), request("d", many...)); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("got %v", err)
 	}
 }
 
