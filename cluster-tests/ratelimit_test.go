@@ -339,6 +339,36 @@ func TestRatelimitWithFiles(t *testing.T) {
 	}
 }
 
+// TestRatelimitAsksOverTLS has a cluster whose callers show certificates.
+func TestRatelimitAsksOverTLS(t *testing.T) {
+	ca, other, root := authority.New(t, "ca"), authority.New(t, "another ca"), t.TempDir()
+	nodes := startSecure(t, ca)
+	if err := os.Mkdir(filepath.Join(root, "config"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "config", "rules.yaml"), []byte("domain: d\ndescriptors:\n- {key: k, rate_limit: {unit: year, requests_per_unit: 1}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := func(by *authority.Authority) *process.Ratelimit {
+		t.Helper()
+		files := authority.Write(t, t.TempDir(), by.Issue(t, "ratelimit"), ca)
+		return process.StartRatelimit(t, process.BuildRatelimit(t), "RUNTIME_ROOT="+root, "JETON_CLUSTER="+strings.Join(nodes.cluster.Servers(), ","),
+			"JETON_TLS_CERT="+files.Cert, "JETON_TLS_KEY="+files.Key, "JETON_TLS_CA="+files.CA)
+	}
+	face := start(ca)
+	envoy := envoyOf(t, face.GRPC, nil)
+	envoy.ready("ratelimit")
+	envoy.expect("over TLS", envoyRequest("d", "k", "v"), admits, denies)
+	stranger := start(other)
+	stranger.WaitForLog("not healthy.*the buckets could not be asked")
+	if text, code := body(t, http.MethodGet, "http://"+stranger.HTTP+"/healthcheck", ""); code != http.StatusInternalServerError {
+		t.Errorf("with a certificate of another authority it is healthy: %d %s", code, text)
+	}
+	if text, code := body(t, http.MethodPost, "http://"+stranger.HTTP+"/json", `{"domain": "d", "descriptors": [{"entries": [{"key": "k", "value": "w"}]}]}`); code != http.StatusInternalServerError {
+		t.Errorf("with a certificate of another authority it says %d %s", code, text)
+	}
+}
+
 // TestRatelimitRefuses starts ratelimit with what is wrong, each of which the error names.
 func TestRatelimitRefuses(t *testing.T) {
 	binary := process.BuildRatelimit(t)
