@@ -1,0 +1,81 @@
+import { JetonError, type Problem } from "./errors.js";
+
+/** What an address answered: the status, and the JSON of the body, `undefined` where it is not JSON. */
+export interface Answer {
+  status: number;
+  json: unknown;
+}
+
+/** An attempt that failed, and may go well at another address. `undecided`: nothing can have been decided or charged. */
+export class Failed extends Error {
+  constructor(
+    message: string,
+    readonly undecided: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** Reads the answer to a request, up to `most` bytes of body. */
+export async function read(response: Response, most: number): Promise<Answer> {
+  const { status } = response;
+  let text = "";
+  if (response.body) {
+    const decoder = new TextDecoder();
+    const reader = response.body.getReader();
+    let size = 0;
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      size += piece.value.byteLength;
+      if (size > most) {
+        void reader.cancel().catch(() => {});
+        throw new Failed(`answered ${status} with more than ${most} bytes`, false);
+      }
+      text += decoder.decode(piece.value, { stream: true });
+    }
+    text += decoder.decode();
+  }
+  try {
+    return { status, json: JSON.parse(text) };
+  } catch {
+    return { status, json: undefined };
+  }
+}
+
+/** Throws unless the answer may be what was asked for: a Failed where another address may do better, else a JetonError. */
+export function refuse({ status, json }: Answer, address: string): void {
+  const problem = problemOf(json);
+  if (status === 502 || status === 503 || status === 504) {
+    throw new Failed(brief(`answered ${status}${problem ? `: ${problem.detail}` : ""}`), status === 503);
+  }
+  if (status === 200 || status === 429) {
+    if (typeof json === "object" && json !== null && !problem) return;
+    throw new Failed(`answered ${status}, and not as jeton's API does`, false);
+  }
+  if (problem) throw new JetonError({ ...problem, status }, address);
+  const detail =
+    `${address} answered ${status}, and not as jeton's API does: name the HTTP port of a node, 7702 unless said, ` +
+    `or the admin port of a gateway, 7781 unless said; redirects are not followed`;
+  throw new JetonError({ type: "about:blank", title: "The answer is not that of jeton's API", status, detail }, address);
+}
+
+/** The problem document that an answer is; undefined for another one. */
+function problemOf(json: unknown): Problem | undefined {
+  if (typeof json !== "object" || json === null) return undefined;
+  const { type, title, status, detail, field } = json as Record<string, unknown>;
+  if (typeof type !== "string" || typeof status !== "number") return undefined;
+  const problem: Problem = { type, status, title: String(title ?? ""), detail: String(detail ?? "") };
+  if (typeof field === "string") problem.field = field;
+  return problem;
+}
+
+/** Why fetch failed, for people, and whether the request cannot have been sent. */
+export function unsent(err: unknown): Failed {
+  const { cause, code, message } = err as { cause?: { code?: string; message?: string }; code?: string; message?: string };
+  const known = cause?.code ?? code ?? "";
+  const text = cause?.message || known || message || String(err);
+  return new Failed(brief(text), /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(known));
+}
+
+function brief(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import type { Server } from "node:net";
+import { createServer } from "node:net";
+import { test, type TestContext } from "node:test";
+
+import { Client, JetonError, Unavailable, type ClientOptions } from "../src/index.js";
+import { allowed, fake, json, nothing, problem } from "./server.js";
+
+/** Clients of these addresses that begin with the first: one address more than once makes no difference. */
+function startingAt(addresses: string[], options: Omit<ClientOptions, "addresses"> = {}): Client {
+  const random = Math.random;
+  Math.random = () => 0;
+  try {
+    return new Client({ addresses, ...options });
+  } finally {
+    Math.random = random;
+  }
+}
+
+/** An address that takes connections and never answers. */
+async function silent(t: TestContext): Promise<string> {
+  const server: Server = createServer((socket) => void socket.on("error", () => {}));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (s) => sockets.add(s));
+  t.after(() => {
+    for (const s of sockets) s.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+async function timed<T>(work: Promise<T>): Promise<[outcome: T | Error, seconds: number]> {
+  const began = performance.now();
+  const outcome = await work.catch((err: Error) => err);
+  return [outcome, (performance.now() - began) / 1000];
+}
+
+test("a server that never answers: the policy decides when the time is over", async (t) => {
+  const addresses = [await silent(t), await silent(t)];
+  const client = new Client({ addresses, timeout: 0.3 });
+  const [err, seconds] = await timed(client.check("k", "demo"));
+  assert.ok(err instanceof Unavailable && err instanceof JetonError);
+  assert.ok(seconds >= 0.28 && seconds < 1.5, `${seconds}`);
+  assert.deepEqual(err.attempts.map((a) => a.address).sort(), addresses.sort());
+  assert.match(err.message, /^no answer after 0\.\d+ s: http:\/\/127\.0\.0\.1:\d+: no answer in time; http/);
+  assert.deepEqual([err.status, err.type], [503, "urn:jeton:problem:unavailable"]);
+
+  const allow = await client.check("k", "demo", { onUnavailable: "allow" });
+  assert.deepEqual([allow.allowed, allow.failedOpen, allow.decidedBy, allow.retryAfter, allow.remaining], [true, true, "allow", 0, undefined]);
+  const deny = await client.hold("k", "demo", { for: 60, onUnavailable: "deny" });
+  assert.deepEqual([deny.allowed, deny.failedOpen, deny.decidedBy, deny.retryAfter, deny.hold], [false, false, "deny", 1, undefined]);
+  const all = await client.checkAll([{ key: "k", limits: "demo" }], { onUnavailable: "allow" });
+  assert.deepEqual([all.allowed, all.failedOpen, all.checks], [true, true, []]);
+  const [looked] = await timed(new Client({ addresses, timeout: 0.1, onUnavailable: "allow" }).look("k", "demo"));
+  assert.ok(looked instanceof Unavailable, "a look is no decision that a policy could make");
+});
+
+test("an answer that never ends is late, too", async (t) => {
+  const drip = await fake(t, (_, res) => {
+    res.writeHead(200);
+    const timer = setInterval(() => res.write(" "), 20);
+    res.on("close", () => clearInterval(timer));
+  });
+  const [err, seconds] = await timed(new Client({ addresses: drip.url, timeout: 0.3 }).check("k", "demo"));
+  assert.ok(err instanceof Unavailable && seconds < 1.5, `${String(err)} after ${seconds}`);
+});
+
+test("a silent address costs its share of the time, and the next one gets the same request id", async (t) => {
+  const quiet = await fake(t, () => {});
+  const good = await fake(t, (_, res) => json(res, 200, allowed));
+  const client = startingAt([quiet.url, good.url], { timeout: 1 });
+  const [d, seconds] = await timed(client.check("k", "demo"));
+  assert.ok(!(d instanceof Error) && d.allowed, String(d));
+  assert.ok(seconds >= 0.4 && seconds < 0.95, `${seconds}`);
+  assert.equal(quiet.asked.length, 1);
+  assert.match(String(quiet.asked[0]?.body["request_id"]), /^[0-9a-f]{32}$/);
+  assert.deepEqual(quiet.asked[0]?.body, good.asked[0]?.body);
+  const [, next] = await timed(client.check("k", "demo"));
+  assert.ok(next < 0.4, "the next call begins at the address that answered");
+  assert.notEqual(good.asked[1]?.body["request_id"], good.asked[0]?.body["request_id"]);
+});
+
+test("connections refused, broken connections, 502, 503, 504 and what is not the API's go to the next address", async (t) => {
+  const html = (status: number) => fake(t, (_, res) => res.writeHead(status, { "content-type": "text/html" }).end("<html>"));
+  const bad = [
+    await nothing(),
+    "http://no-such-host.invalid:7702",
+    (await fake(t, (_, res) => void res.socket?.destroy())).url,
+    (await fake(t, (_, res) => json(res, 503, problem(503, "unavailable")))).url,
+    (await fake(t, (_, res) => json(res, 200, { hello: "world" }))).url,
+    (await fake(t, (_, res) => json(res, 200, { allowed: "yes", limits: [] }))).url,
+    (await fake(t, (_, res) => res.end('"a text"'))).url,
+    (await fake(t, (_, res) => res.end("null"))).url,
+    (await fake(t, (_, res) => res.end("x".repeat((1 << 20) + 1)))).url,
+    (await html(429)).url, (await html(502)).url, (await html(504)).url,
+  ];
+  const good = await fake(t, (_, res) => json(res, 200, allowed));
+  for (const address of bad) {
+    const d = await startingAt([address, good.url], { timeout: 10 }).check("k", "demo");
+    assert.equal(d.allowed, true);
+  }
+  assert.equal(good.asked.length, bad.length);
+  const [err] = await timed(startingAt(bad, { timeout: 20 }).check("k", "demo"));
+  assert.ok(err instanceof Unavailable, String(err));
+  assert.equal(err.attempts.length, 3 * bad.length);
+  assert.match(err.message, /ECONNREFUSED.*ENOTFOUND|getaddrinfo/);
+  assert.match(err.message, /answered 503: detail of unavailable/);
+  assert.match(err.message, /answered 200 with more than 1048576 bytes/);
+  assert.match(err.message, /answered 502/);
+});
+
+test("a 503 is repeated at a single address, with the same request id", async (t) => {
+  const node = await fake(t, (_, res, n) => (n < 3 ? json(res, 503, problem(503, "overloaded")) : json(res, 200, allowed)));
+  await new Client({ addresses: node.url, timeout: 5 }).check("k", "demo");
+  assert.equal(node.asked.length, 3);
+  assert.equal(new Set(node.asked.map((a) => a.body["request_id"])).size, 1);
+});
+
+test("checkAll is repeated only where nothing can have been decided", async (t) => {
+  const answer = { allowed: true, checks: [allowed] };
+  const good = await fake(t, (_, res) => json(res, 200, answer));
+  const ask = (first: string) => startingAt([first, good.url], { timeout: 5 }).checkAll([{ key: "k", limits: "demo" }]);
+  const full = await fake(t, (_, res) => json(res, 503, problem(503, "unavailable")));
+  assert.equal((await ask(full.url)).allowed, true);
+  assert.equal((await ask(await nothing())).allowed, true);
+  assert.equal(good.asked.length, 2);
+  assert.equal("request_id" in good.asked[0]!.body, false);
+  const broken = await fake(t, (_, res) => void res.socket?.destroy());
+  await assert.rejects(ask(broken.url), Unavailable);
+  assert.equal(good.asked.length, 2);
+});
+
+test("an error of the API is thrown at once, whatever onUnavailable says", async (t) => {
+  for (const status of [400, 401, 403, 404, 405, 413, 500]) {
+    const node = await fake(t, (_, res) => json(res, status, { ...problem(status, "some"), field: "key" }));
+    const err = await new Client({ addresses: node.url, onUnavailable: "allow" }).check("k", "demo").catch((e: unknown) => e);
+    assert.ok(err instanceof JetonError && !(err instanceof Unavailable), String(err));
+    assert.deepEqual([err.status, err.type, err.title, err.detail, err.message, err.field, err.address, node.asked.length], [
+      status, "urn:jeton:problem:some", "A title", "detail of some", "detail of some", "key", node.url, 1,
+    ]);
+  }
+});
+
+test("redirects are not followed: the token would go along", async (t) => {
+  const elsewhere = await fake(t, (_, res) => json(res, 200, allowed));
+  const node = await fake(t, (_, res) => res.writeHead(307, { location: elsewhere.url }).end());
+  const client = new Client({ addresses: node.url, token: "secret" });
+  await assert.rejects(client.check("k", "demo"), (err) => err instanceof JetonError && err.status === 307 && /redirects are not followed/.test(err.message));
+  assert.equal(elsewhere.asked.length, 0);
+});
+
+test("the token is sent, and asked for before each call", async (t) => {
+  const node = await fake(t, (_, res) => json(res, 200, allowed));
+  let n = 0;
+  const client = new Client({ addresses: node.url, token: async () => `token-${++n}\n` });
+  await client.check("k", "demo");
+  await client.look("k", "demo");
+  await new Client({ addresses: node.url, token: "fixed" }).check("k", "demo");
+  await new Client({ addresses: node.url }).check("k", "demo");
+  assert.deepEqual(node.asked.map((a) => a.headers.authorization), ["Bearer token-1", "Bearer token-2", "Bearer fixed", undefined]);
+  for (const token of ["", "a\nsecret", "sécret"]) {
+    const [err] = await timed(new Client({ addresses: node.url, token }).check("k", "demo"));
+    assert.ok(err instanceof Unavailable && !/secret|sécret/.test(err.message), String(err));
+  }
+  const failing = new Client({ addresses: node.url, token: () => Promise.reject(new Error("no metadata")), onUnavailable: "deny" });
+  assert.equal((await failing.check("k", "demo")).decidedBy, "deny");
+  const [late, seconds] = await timed(new Client({ addresses: node.url, timeout: 0.2, token: () => new Promise(() => {}) }).check("k", "demo"));
+  assert.ok(late instanceof Unavailable && seconds < 1.5, `${String(late)} after ${seconds}`);
+});
+
+test("the caller's signal ends a call with its own reason, whatever onUnavailable says", async (t) => {
+  const client = new Client({ addresses: await silent(t), timeout: 10, onUnavailable: "allow" });
+  const reason = new Error("the user has left");
+  await assert.rejects(client.check("k", "demo", { signal: AbortSignal.abort(reason) }), reason);
+  const ends = new AbortController();
+  setTimeout(() => ends.abort(reason), 50);
+  const [err, seconds] = await timed(client.check("k", "demo", { signal: ends.signal }));
+  assert.equal(err, reason);
+  assert.ok(seconds < 5);
+});
+
+test("a client is refused that could not ask", () => {
+  const wrong: [options: unknown, says: RegExp][] = [
+    [{}, /addresses: name at least one/],
+    [{ addresses: [] }, /addresses: name at least one/],
+    [{ addresses: 7 }, /addresses: name at least one/],
+    [{ addresses: ["a:7702"] }, /addresses: "a:7702" is not the base URL/],
+    [{ addresses: ["http://a", "localhost"] }, /addresses: "localhost" is not/],
+    [{ addresses: "ftp://a" }, /"ftp:\/\/a" is not/],
+    [{ addresses: "http://user:secret@a" }, /is not the base URL/],
+    [{ addresses: "http://a?x=1" }, /is not the base URL/],
+    [{ addresses: "http://a", timeout: 0 }, /timeout: 0 is not/],
+    [{ addresses: "http://a", timeout: NaN }, /timeout: NaN is not/],
+    [{ addresses: "http://a", timeout: "1" }, /timeout: 1 is not|timeout/],
+    [{ addresses: "http://a", onUnavailable: "open" }, /onUnavailable: open is not/],
+  ];
+  for (const [options, says] of wrong) assert.throws(() => new Client(options as ClientOptions), (err) => err instanceof TypeError && says.test(err.message), JSON.stringify(options));
+});
+
+test("a path before the API's is kept", async (t) => {
+  const node = await fake(t, (_, res) => json(res, 200, allowed));
+  await new Client({ addresses: `${node.url}/behind/a/proxy/` }).check("k", "demo");
+  assert.equal(node.asked[0]?.path, "/behind/a/proxy/v1/check");
+});
+
+test("the nearest outcome is the one that RateLimit shows", async (t) => {
+  const outcome = (name: string, remaining: number, retry = 0, never = false) => ({ name, allowed: retry === 0 && !never, never, limit: 10, remaining, retry_after_ms: retry, reset_after_ms: 0 });
+  for (const [outcomes, nearest, retryAfter] of [
+    [[outcome("a", 5), outcome("b", 3), outcome("c", 3)], "b", 0],
+    [[outcome("a", 0), outcome("b", 7, 1500), outcome("c", 9, 2500)], "c", 2.5],
+    [[outcome("a", 0, 900), outcome("b", 7, 0, true)], "b", undefined],
+    [[outcome("a", 4, 1200), outcome("b", 2, 1900)], "b", 1.9],
+  ] as const) {
+    const denied = outcomes.some((o) => !o.allowed);
+    const node = await fake(t, (_, res) => json(res, denied ? 429 : 200, { allowed: !denied, limits: outcomes }));
+    const d = await new Client({ addresses: node.url }).check("k", "demo");
+    assert.deepEqual([d.nearest?.name, d.retryAfter], [nearest, retryAfter]);
+  }
+});
