@@ -256,7 +256,7 @@ func readSources(root string) ([]source, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata"):
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata" || entry.Name() == "node_modules"):
 			return filepath.SkipDir
 		case entry.IsDir() || filepath.Ext(file) != ".go":
 			return nil

@@ -42,7 +42,7 @@ test("a server that never answers: the policy decides when the time is over", as
   const [err, seconds] = await timed(client.check("k", "demo"));
   assert.ok(err instanceof Unavailable && err instanceof JetonError);
   assert.ok(seconds >= 0.28 && seconds < 1.5, `${seconds}`);
-  assert.deepEqual(err.attempts.map((a) => a.address).sort(), addresses.sort());
+  assert.deepEqual(new Set(err.attempts.map((a) => a.address)), new Set(addresses));
   assert.match(err.message, /^no answer after 0\.\d+ s: http:\/\/127\.0\.0\.1:\d+: no answer in time; http/);
   assert.deepEqual([err.status, err.type], [503, "urn:jeton:problem:unavailable"]);
 

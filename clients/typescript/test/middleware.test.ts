@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test, type TestContext } from "node:test";
 
@@ -39,6 +40,11 @@ interface Wanted {
 type Ask = (headers?: Record<string, string>, method?: string) => Promise<Response>;
 type Start = (t: TestContext, wanted: Wanted) => Promise<Ask>;
 
+function closed(server: Server): void {
+  server.closeAllConnections();
+  server.close();
+}
+
 const before200 = '"upstream";r=1';
 
 function asking(base: string): Ask {
@@ -64,11 +70,11 @@ const frameworks: Record<string, Start> = {
     app.get("/things", (_req, res) => void res.send("passed"));
     const server = app.listen(0, "127.0.0.1");
     await new Promise((listening) => server.once("listening", listening));
-    t.after(() => server.close());
+    t.after(() => closed(server));
     return asking(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   },
   fastify: async (t, wanted) => {
-    const app = fastify();
+    const app = fastify({ forceCloseConnections: true });
     app.addHook("onRequest", async (_request, reply) => void reply.header("RateLimit", before200));
     await app.register(ofFastify, optionsOf(wanted, (request: { headers: Record<string, unknown> }) => (name) => request.headers[name] as string | undefined));
     app.get("/things", async () => "passed");
@@ -80,9 +86,9 @@ const frameworks: Record<string, Start> = {
     const app = new Hono();
     app.use(ofHono(optionsOf(wanted, (c: { req: { header(name: string): string | undefined } }) => (name) => c.req.header(name))));
     app.get("/things", (c) => c.text("passed", 200, { RateLimit: before200 }));
-    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
     await new Promise((listening) => server.once("listening", listening));
-    t.after(() => server.close());
+    t.after(() => closed(server));
     return asking(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   },
   fetch: async (_t, wanted) => {
