@@ -68,12 +68,14 @@ function problemOf(json: unknown): Problem | undefined {
   return problem;
 }
 
+const refused = /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
 /** Why fetch failed, for people, and whether the request cannot have been sent. */
 export function unsent(err: unknown): Failed {
   const { cause, code, message } = err as { cause?: { code?: string; message?: string }; code?: string; message?: string };
   const known = cause?.code ?? code ?? "";
   const text = cause?.message || known || message || String(err);
-  return new Failed(brief(text), /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(known));
+  return new Failed(brief(text), refused.test(known) || /\bconnection refused\b/i.test(text));
 }
 
 function brief(text: string): string {

@@ -21,16 +21,14 @@ const firstPause = 0.01;
 
 /** Sends calls to the first address that answers, beginning with the one that has answered last. */
 export class Caller {
-  #next: number;
+  #next: number | undefined; // drawn at the first call: workers draw nothing before
 
   constructor(
     readonly addresses: readonly string[],
     readonly timeout: number,
     private readonly token: string | (() => string | Promise<string>) | undefined,
     private readonly fetch: typeof globalThis.fetch,
-  ) {
-    this.#next = Math.floor(Math.random() * addresses.length);
-  }
+  ) {}
 
   /** The answer to a call, as `as` reads it; what it reads as undefined is no answer. Throws Unavailable, a JetonError, or the reason of the signal. */
   async call<T>(call: Call, as: (json: object) => T | undefined): Promise<T> {
@@ -42,7 +40,7 @@ export class Caller {
       const headers = await this.#headers(call).catch((err: unknown) => {
         throw new Unavailable([{ address: "token", reason: String(err) }], spent(), { cause: err });
       });
-      let at = this.#next;
+      let at = (this.#next ??= Math.floor(Math.random() * this.addresses.length));
       for (let round = 0; round < rounds && !signal.aborted; round++) {
         if (round > 0) await pause(firstPause * 2 ** (round - 1) * (1 + 2 * Math.random()));
         for (let left = this.addresses.length; left > 0 && !signal.aborted; left--) {

@@ -51,6 +51,7 @@ export class Client {
   constructor(options: ClientOptions) {
     const { addresses, token, timeout = 1, onUnavailable = "error", fetch = globalThis.fetch } = options;
     if (typeof timeout !== "number" || !(timeout > 0 && timeout <= 3600)) throw new TypeError(`timeout: ${String(timeout)} is not from 0 to 3600 seconds`);
+    if (typeof fetch !== "function") throw new TypeError("fetch: is not a function; there is no global one here");
     this.#onUnavailable = policy(onUnavailable);
     this.#caller = new Caller(baseURLs(addresses), timeout, token, fetch);
   }

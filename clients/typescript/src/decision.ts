@@ -84,7 +84,7 @@ export class Decision {
     if (this.allowed) return 0;
     if (this.decidedBy === "deny") return 1;
     if (this.limits.some((o) => o.never)) return undefined;
-    return Math.max(...this.limits.map((o) => o.retryAfter));
+    return Math.max(0, ...this.limits.map((o) => o.retryAfter));
   }
 }
 

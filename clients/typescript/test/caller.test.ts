@@ -6,16 +6,7 @@ import { test, type TestContext } from "node:test";
 import { Client, JetonError, Unavailable, type ClientOptions } from "../src/index.js";
 import { allowed, fake, json, nothing, problem } from "./server.js";
 
-/** Clients of these addresses that begin with the first: one address more than once makes no difference. */
-function startingAt(addresses: string[], options: Omit<ClientOptions, "addresses"> = {}): Client {
-  const random = Math.random;
-  Math.random = () => 0;
-  try {
-    return new Client({ addresses, ...options });
-  } finally {
-    Math.random = random;
-  }
-}
+Math.random = () => 0; // every client of this file begins at its first address
 
 /** An address that takes connections and never answers. */
 async function silent(t: TestContext): Promise<string> {
@@ -69,7 +60,7 @@ test("an answer that never ends is late, too", async (t) => {
 test("a silent address costs its share of the time, and the next one gets the same request id", async (t) => {
   const quiet = await fake(t, () => {});
   const good = await fake(t, (_, res) => json(res, 200, allowed));
-  const client = startingAt([quiet.url, good.url], { timeout: 1 });
+  const client = new Client({ addresses: [quiet.url, good.url], timeout: 1 });
   const [d, seconds] = await timed(client.check("k", "demo"));
   assert.ok(!(d instanceof Error) && d.allowed, String(d));
   assert.ok(seconds >= 0.4 && seconds < 0.95, `${seconds}`);
@@ -97,11 +88,11 @@ test("connections refused, broken connections, 502, 503, 504 and what is not the
   ];
   const good = await fake(t, (_, res) => json(res, 200, allowed));
   for (const address of bad) {
-    const d = await startingAt([address, good.url], { timeout: 10 }).check("k", "demo");
+    const d = await new Client({ addresses: [address, good.url], timeout: 10 }).check("k", "demo");
     assert.equal(d.allowed, true);
   }
   assert.equal(good.asked.length, bad.length);
-  const [err] = await timed(startingAt(bad, { timeout: 20 }).check("k", "demo"));
+  const [err] = await timed(new Client({ addresses: bad, timeout: 20 }).check("k", "demo"));
   assert.ok(err instanceof Unavailable, String(err));
   assert.equal(err.attempts.length, 3 * bad.length);
   assert.match(err.message, /ECONNREFUSED.*ENOTFOUND|getaddrinfo/);
@@ -120,7 +111,7 @@ test("a 503 is repeated at a single address, with the same request id", async (t
 test("checkAll is repeated only where nothing can have been decided", async (t) => {
   const answer = { allowed: true, checks: [allowed] };
   const good = await fake(t, (_, res) => json(res, 200, answer));
-  const ask = (first: string) => startingAt([first, good.url], { timeout: 5 }).checkAll([{ key: "k", limits: "demo" }]);
+  const ask = (first: string) => new Client({ addresses: [first, good.url], timeout: 5 }).checkAll([{ key: "k", limits: "demo" }]);
   const full = await fake(t, (_, res) => json(res, 503, problem(503, "unavailable")));
   assert.equal((await ask(full.url)).allowed, true);
   assert.equal((await ask(await nothing())).allowed, true);
@@ -193,9 +184,10 @@ test("a client is refused that could not ask", () => {
     [{ addresses: "http://a", timeout: 0 }, /timeout: 0 is not/],
     [{ addresses: "http://a", timeout: NaN }, /timeout: NaN is not/],
     [{ addresses: "http://a", timeout: "1" }, /timeout: 1 is not|timeout/],
+    [{ addresses: "http://a", fetch: 7 }, /fetch: is not a function/],
     [{ addresses: "http://a", onUnavailable: "open" }, /onUnavailable: open is not/],
   ];
-  for (const [options, says] of wrong) assert.throws(() => new Client(options as ClientOptions), (err) => err instanceof TypeError && says.test(err.message), JSON.stringify(options));
+  for (const [options, says] of wrong) assert.throws(() => new Client(options as ClientOptions), (err) => err instanceof TypeError && says.test(err.message) && !/secret/.test(err.message), JSON.stringify(options));
 });
 
 test("a path before the API's is kept", async (t) => {

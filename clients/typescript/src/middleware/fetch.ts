@@ -6,7 +6,7 @@ export { Undecided, type RateLimitOptions } from "./guard.js";
 type Handler<A extends unknown[]> = (request: Request, ...rest: A) => Response | Promise<Response>;
 
 /**
- * Puts limits in front of a handler of fetch requests, as Deno, Bun and workers have them. A Request does not say who has sent it, so a
+ * Puts limits in front of a handler of fetch requests, as Deno, Bun and others have them. A Request does not say who has sent it, so a
  * key is required: it gets what the handler gets, and `addressKey` makes one of an address.
  */
 export function rateLimit<A extends unknown[]>(

@@ -62,7 +62,7 @@ export class Guard<R extends unknown[]> {
     for (const name of ["key", "skip"] as const) {
       if (options[name] !== undefined && typeof options[name] !== "function") throw new TypeError(`${name}: is not a function`);
     }
-    this.#known = new Known(options.client);
+    this.#known = new Known(options.client, [limits].flat().filter((l): l is string => typeof l === "string"));
   }
 
   /** Throws Undecided, and what the functions of the options throw. */

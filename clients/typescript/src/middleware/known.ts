@@ -15,10 +15,15 @@ export class Known {
   #limits: Record<string, Record<string, unknown>> = {};
   #asked = -Infinity;
 
-  constructor(private readonly client: Client) {}
+  /** `stored` are the names of the limits that are not defined in the request itself. */
+  constructor(
+    private readonly client: Client,
+    private readonly stored: readonly string[],
+  ) {}
 
   /** The pace of the limit that decided; undefined where it is not known, or others than its own numbers decided. */
   pace(outcome: Outcome): Pace | undefined {
+    if (!this.stored.includes(outcome.name)) return undefined;
     if (performance.now() - this.#asked > every) {
       this.#asked = performance.now();
       this.client.limits().then((limits) => (this.#limits = limits), () => {});
