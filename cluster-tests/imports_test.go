@@ -508,6 +508,7 @@ func TestReadSources(t *testing.T) {
 		"ring/testdata/example.go": "package example\n",
 		".hidden/tool.go":          "package main\n",
 		".git/hook.go":             "package main\n",
+		"js/node_modules/x/x.go":   "package x\n",
 		"ring/README.md":           "no Go",
 	} {
 		file := filepath.Join(root, name)
