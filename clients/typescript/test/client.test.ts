@@ -8,7 +8,7 @@ let cluster: Cluster;
 let client: Client;
 
 before(async () => {
-  cluster = await Cluster.start();
+  cluster = await Cluster.start(1);
   client = new Client({ addresses: cluster.addresses, timeout: 5 });
 });
 
@@ -77,7 +77,7 @@ test("a hold is extended, settled by any client, and released", async () => {
   assert.equal(open.limits[0]?.state, "open");
   assert.match(open.untilNs ?? "", /^\d{19}$/);
   assert.equal((await d.hold.settle(20, { open: true, for: 1.5 })).limits[0]?.state, "open");
-  const other = new Client({ addresses: cluster.nodes[2]!.http, timeout: 5 });
+  const other = new Client({ addresses: cluster.nodes.at(-1)!.http, timeout: 5 });
   const { limits, ...sums } = await other.settle(d.hold.id, 1200);
   assert.deepEqual(sums, { charged: 1200, returned: 1800, debt: 0 });
   assert.deepEqual(limits, [{ name: "tokens", state: "settled", charged: 1200, returned: 1800, debt: 0 }]);
@@ -214,12 +214,25 @@ async function clientOf(addresses: string[], node: Node): Promise<Client> {
   }
 }
 
+/** How often nodes have asked another replica, since they did not get an answer soon: each may have charged a check again. */
+async function askedAgain(nodes: readonly Node[]): Promise<number> {
+  let sum = 0;
+  for (const node of nodes) {
+    const text = await (await fetch(`${node.http}/metrics`)).text();
+    const counts = [...text.matchAll(/^jeton_client_(?:hedges|retries)_total(?:\{[^}]*\})? (\S+)$/gm)];
+    assert.ok(counts.length > 0, "the node has no such metric");
+    for (const [, count] of counts) sum += Number(count);
+  }
+  return sum;
+}
+
 /**
  * How many checks of a limit of 300 are admitted, of 400 by eight callers at once, when the node that they ask is killed after a hundred:
- * the owner of the key, or another one. In a cluster of its own, since what is killed is started again as another process.
+ * the owner of the key, or another one; and how many may have been charged again. In a cluster of its own, since what is killed is
+ * started again as another process.
  */
-async function admittedAcrossAKill(whom: "owner" | "other"): Promise<number> {
-  const killed = await Cluster.start();
+async function admittedAcrossAKill(whom: "owner" | "other"): Promise<[admitted: number, again: number]> {
+  const killed = await Cluster.start(3);
   try {
     const key = newKey();
     const any = new Client({ addresses: killed.addresses, timeout: 10 });
@@ -228,34 +241,32 @@ async function admittedAcrossAKill(whom: "owner" | "other"): Promise<number> {
     const victim = killed.nodes.find((n) => (n.name === node) === (whom === "owner"))!;
     const by = await clientOf(killed.addresses, victim);
     let admitted = 0;
-    let alive = true;
+    let again: Promise<number> | undefined;
     const caller = async () => {
       for (let i = 0; i < 50; i++) {
         if ((await by.check(key, "many")).allowed) admitted++;
-        if (alive && admitted >= 100) alive = !process.kill(victim.pid, "SIGKILL");
+        if (admitted >= 100) {
+          again ??= askedAgain([victim]).then((n) => (process.kill(victim.pid, "SIGKILL"), n));
+          await again;
+        }
       }
     };
     await Promise.all(Array.from({ length: 8 }, caller));
-    assert.equal(alive, false);
-    return admitted;
+    return [admitted, (await again!) + (await askedAgain(killed.nodes.filter((n) => n !== victim)))];
   } finally {
     await killed.stop();
   }
 }
 
-// The owner of the key lives, and remembers which requests it has decided. Where the machine stalls for as long as a node waits for an owner,
-// that node asks the next replica, too, which may charge a check again: then it is tried again, and 300 are not exceeded either.
+// The owner of the key lives, and remembers which requests it has decided. A machine that stalls has nodes ask a second replica, which may
+// charge a check that the owner charges, too: each of these may be missing, and no other.
 test("kill -9 of the node that is asked: a limit of 300 admits exactly 300, and no check fails", async () => {
-  const admitted: number[] = [];
-  while (admitted.length < 3 && admitted.at(-1) !== 300) {
-    admitted.push(await admittedAcrossAKill("other"));
-    assert.ok(admitted.at(-1)! <= 300 && admitted.at(-1)! >= 280, `${admitted.join(", ")}`);
-  }
-  assert.equal(admitted.at(-1), 300, `${admitted.join(", ")}`);
+  const [admitted, again] = await admittedAcrossAKill("other");
+  assert.ok(admitted <= 300 && admitted + again >= 300, `${admitted} were admitted, and ${again} may have been charged again`);
 });
 
 // With its owner dies the memory of request ids: the checks that were under way may be charged twice, and the limit is never exceeded.
-test("kill -9 of the key's owner: a limit of 300 admits at most 300, hardly less, and no check fails", async () => {
-  const admitted = await admittedAcrossAKill("owner");
-  assert.ok(admitted >= 280 && admitted <= 300, `${admitted}`);
+test("kill -9 of the key's owner: a limit of 300 admits at most 300, less what was under way, and no check fails", async () => {
+  const [admitted, again] = await admittedAcrossAKill("owner");
+  assert.ok(admitted <= 300 && admitted + 8 + again >= 300, `${admitted} were admitted, and ${again} may have been charged again`);
 });

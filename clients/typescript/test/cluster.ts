@@ -28,7 +28,10 @@ export interface Node {
   pid: number;
 }
 
-/** A cluster of three processes with a gateway: jeton dev on ports that are free. */
+/**
+ * A cluster of processes with a gateway: jeton dev on ports that are free. One node is exact however busy the machine is; of three, one
+ * that waits too long for another asks a third, and both may charge a check.
+ */
 export class Cluster {
   private constructor(
     private readonly dev: ChildProcess,
@@ -42,11 +45,11 @@ export class Cluster {
     return this.nodes.map((n) => n.http);
   }
 
-  static async start(): Promise<Cluster> {
+  static async start(size: 1 | 3): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), "jeton-client-"));
-    const binary = process.env["JETON"] || build(folder);
+    const binary = process.env["JETON"] || (built ??= build());
     writeFileSync(join(folder, "limits.yaml"), limits);
-    const dev = spawn(binary, ["dev", "--port", "0", "--data", join(folder, "data"), "--limits", join(folder, "limits.yaml")], {
+    const dev = spawn(binary, ["dev", "--port", "0", "--nodes", String(size), "--data", join(folder, "data"), "--limits", join(folder, "limits.yaml")], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     process.once("exit", () => dev.kill("SIGINT"));
@@ -64,7 +67,7 @@ export class Cluster {
     }).finally(() => clearTimeout(late));
     const nodes = [...log.matchAll(/(node-\d)\s+gRPC \S+\s+HTTP (\S+)\s+process (\d+)/g)].map(([, name, http, pid]) => ({ name: name!, http: http!, pid: Number(pid) }));
     const [, proxy, admin] = /gateway +HTTP +(\S+) +process \d+\s+admin (http:\/\/[^,\s]+)/.exec(log) ?? [];
-    if (nodes.length !== 3 || !proxy || !admin) throw new Error(`the welcome of jeton dev has changed:\n${log}`);
+    if (nodes.length !== size || !proxy || !admin) throw new Error(`the welcome of jeton dev has changed:\n${log}`);
     return new Cluster(dev, folder, nodes, proxy, admin);
   }
 
@@ -78,7 +81,12 @@ export class Cluster {
   }
 }
 
-function build(folder: string): string {
+let built: string | undefined;
+
+/** Builds the binary of this tree, for the clusters of this process. */
+function build(): string {
+  const folder = mkdtempSync(join(tmpdir(), "jeton-client-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const binary = join(folder, "jeton");
   const built = spawnSync("go", ["build", "-o", binary, "./cmd/jeton"], { cwd: repository, encoding: "utf8" });
   if (built.status !== 0) throw new Error(`go build: ${built.error?.message ?? built.stderr}`);

@@ -20,7 +20,7 @@ let cluster: Cluster;
 let client: Client;
 
 before(async () => {
-  cluster = await Cluster.start();
+  cluster = await Cluster.start(1);
   client = new Client({ addresses: cluster.addresses, timeout: 5 });
 });
 

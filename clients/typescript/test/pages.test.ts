@@ -11,7 +11,7 @@ import { Cluster, repository } from "./cluster.js";
 let cluster: Cluster;
 
 before(async () => {
-  cluster = await Cluster.start();
+  cluster = await Cluster.start(3);
 });
 
 after(async () => cluster?.stop());
