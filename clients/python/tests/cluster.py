@@ -1,0 +1,108 @@
+"""A real cluster for the tests: jeton dev, in a folder and on ports of its own."""
+
+import atexit
+import functools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+from typing import Callable, List
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+
+LIMITS = """
+limits:
+  once: {capacity: 300, refill: 1/1000h, reserve: exact}
+  login: {capacity: 10, refill: 1/s}
+  strict: {capacity: 2, refill: 1/1h, reserve: exact}
+  hourly: {algorithm: fixed-window, limit: 5, window: 1h}
+  tokens: {capacity: 10000, refill: 10000/1m, hold: 10m}
+  inside: {algorithm: concurrency, limit: 2, lease: 1m}
+  planned: {capacity: 5, refill: 1/h, plans: {pro: {capacity: 50}}}
+  waiting: {capacity: 1, refill: 1/s, wait: 10s}
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def binary() -> str:
+    """The jeton command: JETON_BINARY, or built from the tree."""
+    given = os.environ.get("JETON_BINARY")
+    if given:
+        return given
+    folder = tempfile.TemporaryDirectory(prefix="jeton-binary-")
+    atexit.register(folder.cleanup)
+    path = os.path.join(folder.name, "jeton")
+    subprocess.run(["go", "build", "-o", path, "./cmd/jeton"], cwd=ROOT, check=True)
+    return path
+
+
+class Cluster:
+    """Three nodes and a gateway."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="jeton-python-")
+        file = os.path.join(self.folder.name, "limits.yaml")
+        with open(file, "w") as f:
+            f.write(LIMITS)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("JETON_")}
+        self.dev = subprocess.Popen(
+            [binary(), "dev", "--port", "0", "--data", os.path.join(self.folder.name, "data"), "--limits", file],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env,
+        )
+        self.said = ""
+        self.changed = threading.Condition()
+        self.reader = threading.Thread(target=self._listen, daemon=True)  # one that is not would be waited for before atexit
+        self.reader.start()
+        atexit.register(self.stop)
+        self.wait_for(lambda: "Ctrl-C" in self.said)
+        self.addresses: List[str] = re.findall(r"node-\d+ .*HTTP +(http://\S+)", self.said)[:3]
+
+    def _listen(self) -> None:
+        assert self.dev.stdout is not None
+        for line in self.dev.stdout:
+            with self.changed:
+                self.said += line
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait_for(self, true: Callable[[], object]) -> None:
+        """Returns when what the cluster has said makes it true."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: true() or self.dev.poll() is not None, 60) or not true():
+                raise AssertionError("the cluster did not say what was waited for:\n" + self.said)
+
+    def process(self, node: int) -> int:
+        """The process of the node of that index."""
+        return int(re.findall(rf"node-{node + 1} .*process (\d+)", self.said)[-1])
+
+    def kill(self, node: int) -> None:
+        """kill -9 of a node, which jeton dev starts again."""
+        os.kill(self.process(node), signal.SIGKILL)
+
+    def wait_until_again(self, node: int) -> None:
+        """Returns when the node serves again that was killed."""
+        self.wait_for(lambda: f"node-{node + 1} serves again" in self.said)
+
+    def freeze(self, node: int) -> Callable[[], None]:
+        """Stops a node, whose connections stay open. What is returned lets it go on."""
+        pid = self.process(node)
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
+    def stop(self) -> None:
+        if self.dev.poll() is None:
+            self.dev.send_signal(signal.SIGTERM)
+            self.dev.wait(60)
+        self.reader.join()
+        assert self.dev.stdout is not None
+        self.dev.stdout.close()
+        self.folder.cleanup()
+
+
+@functools.lru_cache(maxsize=None)
+def shared() -> Cluster:
+    """The cluster of the tests that harm none."""
+    return Cluster()

@@ -1,0 +1,242 @@
+"""Servers that fail, lie or are silent: a call ends in its time, with what on_unavailable says, and never with a wrong decision."""
+
+import concurrent.futures
+import os
+import ssl
+import subprocess
+import tempfile
+import time
+import unittest
+from typing import Any
+
+import cluster
+import fakes
+import jeton
+from fakes import http, problem, says
+
+TIMEOUT = 0.3
+SLACK = 0.4  # of a machine that is busy
+
+DEEP = b"[" * 100_000
+BROKEN = {
+    "silence": fakes.silent,
+    "a closed connection": says(b""),
+    "garbage": says(b"hello\r\n\r\n"),
+    "half a status line": says(b"HTTP/1.1 2"),
+    "half a head": says(b"HTTP/1.1 200 OK\r\nContent-Le"),
+    "half a body": says(fakes.allowed()[:-10]),
+    "a drip of a head": fakes.dripping(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 2000),
+    "a drip of a body": fakes.dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n" + b"x" * 4000),
+    "a drip of chunks": fakes.dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 1000),
+    "endless continues": fakes.endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "an endless head": fakes.endless(b"HTTP/1.1 200 OK\r\n", b"X: " + b"y" * 60_000 + b"\r\n"),
+    "an endless line": fakes.endless(b"HTTP/1.1 200 ", b"y" * 60_000),
+    "a body that is said to be huge": fakes.endless(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", b"y" * 60_000),
+    "endless chunks": fakes.endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"ea60\r\n" + b"y" * 60_000 + b"\r\n"),
+    "a body without an end": fakes.endless(b"HTTP/1.1 200 OK\r\n\r\n", b"y" * 60_000),
+    "a chunk of no size": says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"),
+    "a length below nothing": says(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"),
+    "nothing": says(http(200, b"")),
+    "no JSON": says(http(200, b"<html>welcome</html>", "text/html")),
+    "no UTF-8": says(http(200, b"\xff\xfe\xfd")),
+    "deep JSON": says(http(200, DEEP)),
+    "a huge number": says(http(200, b'{"allowed":true,"limits":[],"granted":' + b"9" * 100_000 + b"}")),
+    "no number": says(http(200, b'{"allowed":true,"limits":[],"granted":NaN}')),
+    "null": says(http(200, None)),
+    "a list": says(http(200, [])),
+    "an empty object": says(http(200, {})),
+    "a text for yes": says(http(200, {"allowed": "true", "limits": []})),
+    "a number for yes": says(http(200, {"allowed": 1, "limits": []})),
+    "limits that are none": says(http(200, {"allowed": True, "limits": {"a": 1}})),
+    "a limit that is none": says(http(200, {"allowed": True, "limits": [None]})),
+    "a limit without a name": says(http(200, {"allowed": True, "limits": [{"allowed": True}]})),
+    "a redirect": says(http(307, b"", "text/plain", "Location: http://127.0.0.1:1/v1/check")),
+    "a proxy's 429": says(http(429, b"slow down", "text/html")),
+    "a proxy's 429 in JSON": says(http(429, {"error": "slow down"})),
+    "a proxy's 502": says(http(502, b"bad gateway", "text/html")),
+    "503": says(problem(503, "overloaded")),
+    "504": says(problem(504, "deadline-exceeded")),
+}
+
+
+class Broken(unittest.TestCase):
+    def test_alone(self) -> None:
+        def one(name: str, answer: Any) -> None:
+            with fakes.serving(answer) as fake:
+                with jeton.Client(fake.url, timeout=TIMEOUT) as client:
+                    begin = time.monotonic()
+                    with self.assertRaises(jeton.Unavailable) as caught:
+                        client.check("u", "login")
+                    self.assertLess(time.monotonic() - begin, TIMEOUT + SLACK)
+                e = caught.exception
+                self.assertEqual((e.status, e.type), (503, "urn:jeton:problem:unavailable"))
+                self.assertTrue(e.attempts and all(a.address == fake.url and a.reason for a in e.attempts), e.attempts)
+                self.assertEqual(len({b["request_id"] for b in fake.bodies}), 1, "a call that is repeated has another id")
+
+        for name, answer in BROKEN.items():
+            with self.subTest(name):
+                one(name, answer)
+
+    def test_another_address_answers(self) -> None:
+        for name, answer in BROKEN.items():
+            with self.subTest(name), fakes.serving(answer) as bad, fakes.serving(says(fakes.allowed())) as good:
+                with jeton.Client([bad.url, good.url], timeout=2 * TIMEOUT) as client:
+                    client._first = 0
+                    self.assertEqual(client.check("u", "login").remaining, 9)
+                    self.assertEqual(bad.bodies[0]["request_id"], good.bodies[0]["request_id"])
+                    before = len(bad.bodies)
+                    client.check("u", "login")
+                    self.assertEqual((len(bad.bodies), len(good.bodies)), (before, 2), "the one that answered is not asked first")
+
+    def test_policies(self) -> None:
+        with fakes.serving(says(problem(503, "unavailable"))) as fake:
+            for policy in ("allow", "deny"):
+                with jeton.Client(fake.url, on_unavailable=policy) as client:
+                    d = client.check("u", "login")
+                    self.assertEqual((d.allowed, d.decided_by, d.failed_open, d.limits, d.nearest), (policy == "allow", policy, policy == "allow", [], None))
+                    self.assertEqual(d.retry_after, 0 if policy == "allow" else 1)
+                    all = client.check_all([{"key": "u", "limits": "login"}])
+                    self.assertEqual((all.allowed, all.decided_by, all.checks), (policy == "allow", policy, []))
+                    with client.hold("u", "tokens", for_=60) as held:
+                        self.assertEqual((held.allowed, held.hold), (policy == "allow", None))
+                    for call in (
+                        lambda: client.look("u", "login"), lambda: client.settle("x", 1), lambda: client.extend("u", {}), lambda: client.limits(),
+                        lambda: client.extend_hold("x", 1), lambda: client.give_back("u", []), lambda: client.bucket("login", "u"),
+                    ):
+                        self.assertRaises(jeton.Unavailable, call)
+                    self.assertEqual(client.check("u", "login", on_unavailable="deny" if policy == "allow" else "allow").allowed, policy == "deny")
+
+    def test_what_is_refused_never_passes(self) -> None:
+        for answer, status in ((http(400, b"bad", "text/plain"), 400), (http(413, b"big", "text/html"), 413), (http(404, b"", "text/plain"), 404), (problem(500, "internal"), 500), (problem(403, "x"), 403)):
+            with self.subTest(status=status), fakes.serving(says(answer)) as fake, jeton.Client(fake.url, on_unavailable="allow") as client:
+                with self.assertRaises(jeton.JetonError) as caught:
+                    client.check("u", "login")
+                self.assertEqual((caught.exception.status, type(caught.exception), len(fake.bodies)), (status, jeton.JetonError, 1))
+
+    def test_nobody_listens(self) -> None:
+        with fakes.serving(fakes.silent) as gone:
+            pass
+        begin = time.monotonic()
+        with jeton.Client(gone.url, timeout=5) as client, self.assertRaisesRegex(jeton.Unavailable, "cannot connect"):
+            client.check("u", "login")
+        self.assertLess(time.monotonic() - begin, 1)
+        with jeton.Client([gone.url, *cluster.shared().addresses], timeout=10) as client:
+            for i in range(4):
+                client._first = i
+                self.assertTrue(client.check_all([{"key": f"nobody:{os.getpid()}", "limits": "login"}]).allowed)
+
+    def test_check_all_is_repeated_only_where_it_was_not_done(self) -> None:
+        checks = [{"key": "u", "limits": "login"}]
+        for name in ("silence", "a closed connection", "half a body", "no JSON", "504"):
+            with self.subTest(name), fakes.serving(BROKEN[name]) as bad, fakes.serving(says(fakes.allowed())) as good:
+                with jeton.Client([bad.url, good.url], timeout=TIMEOUT) as client:
+                    client._first = 0
+                    self.assertRaises(jeton.Unavailable, client.check_all, checks)
+                    self.assertEqual((len(bad.bodies), len(good.bodies)), (1, 0))
+        answer = http(200, {"allowed": True, "checks": [None]})
+        with fakes.serving(BROKEN["503"]) as bad, fakes.serving(says(answer)) as good, jeton.Client([bad.url, good.url]) as client:
+            client._first = 0
+            self.assertTrue(client.check_all(checks).allowed)
+
+    def test_a_kept_connection_that_was_closed(self) -> None:
+        with fakes.serving(says(fakes.allowed())) as fake, jeton.Client(fake.url) as client:  # it closes without saying so
+            for _ in range(3):
+                client.check("u", "login")
+            self.assertEqual((fake.connections, len(fake.bodies)), (3, 3))
+        with fakes.serving(says(fakes.allowed()), keep=True) as fake, jeton.Client(fake.url) as client:
+            for _ in range(3):
+                client.check("u", "login")
+            self.assertEqual((fake.connections, len(fake.bodies)), (1, 3))
+
+    def test_two_answers_to_one_question(self) -> None:
+        with fakes.serving(says(fakes.allowed("first") + fakes.allowed("second")), keep=True) as fake, jeton.Client(fake.url) as client:
+            for _ in range(3):
+                self.assertEqual(client.check("u", "login").limits[0].name, "first")
+
+    def test_the_head(self) -> None:
+        with fakes.serving(says(fakes.allowed()), keep=True) as fake, jeton.Client(fake.url + "/clusters/eu/", token=lambda: "t0ken") as client:
+            client.check("ü", "login", plan="pro", cost=3)
+            self.assertIn("POST /clusters/eu/v1/check HTTP/1.1\r\n", fake.heads[0])
+            self.assertIn("\r\nAuthorization: Bearer t0ken", fake.heads[0])
+            id = fake.bodies[0].pop("request_id")
+            self.assertEqual(len(id), 32)
+            self.assertEqual(fake.bodies[0], {"key": "ü", "limits": ["login"], "cost": 3, "plan": "pro"})
+
+    def test_https(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cert, private = os.path.join(folder, "cert"), os.path.join(folder, "key")
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                 "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", private, "-out", cert],
+                check=True, capture_output=True,
+            )
+            server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            server.load_cert_chain(cert, private)
+            trust = ssl.create_default_context(cafile=cert)
+        with fakes.serving(says(fakes.allowed()), keep=True, tls=server) as fake:
+            with jeton.Client(fake.url, ssl_context=trust) as client:
+                for _ in range(3):
+                    self.assertTrue(client.check("u", "login").allowed)
+                self.assertEqual(fake.connections, 1)
+            with jeton.Client(fake.url, token="secret") as client, self.assertRaisesRegex(jeton.Unavailable, "certificate"):
+                client.check("u", "login")
+            self.assertEqual(len(fake.bodies), 3)
+        with fakes.serving(fakes.silent) as fake, jeton.Client(fake.url.replace("http:", "https:"), timeout=TIMEOUT) as client:
+            begin = time.monotonic()
+            self.assertRaises(jeton.Unavailable, client.check, "u", "login")
+            self.assertLess(time.monotonic() - begin, TIMEOUT + SLACK)
+
+
+class Crash(unittest.TestCase):
+    """A node is killed, or frozen, in the middle of checks."""
+
+    def setUp(self) -> None:
+        self.cluster = cluster.Cluster()
+        self.addCleanup(self.cluster.stop)
+        self.client = jeton.Client(self.cluster.addresses, timeout=10)
+        self.addCleanup(self.client.close)
+
+    def through(self, key: str, harm: Any) -> int:
+        """How many of 450 checks by eight threads are allowed, where harm is done after a hundred."""
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            first = [pool.submit(self.client.check, key, "once") for _ in range(450)]
+            next(iter(concurrent.futures.as_completed(first[100:])))
+            harm()
+            return [f.result().allowed for f in first].count(True)  # an error is raised here
+
+    def owned(self, by: int, elsewhere: bool) -> str:
+        """A key whose owner is the node of that index, or another one."""
+        for i in range(100):
+            key = f"crash:{by}:{i}"
+            self.client.look(key, "once")
+            if (self.client.bucket("once", key)["node"] == f"node-{by + 1}") != elsewhere:
+                return key
+        raise AssertionError("no such key")
+
+    def test_the_node_that_is_asked_is_killed(self) -> None:
+        for asked in range(3):
+            key = self.owned(asked, elsewhere=True)
+            self.client._first = asked
+            self.assertEqual(self.through(key, lambda: self.cluster.kill(asked)), 300)
+            self.assertNotEqual(self.client._first, asked, "the node that was killed was not asked")
+            self.cluster.wait_until_again(asked)
+
+    def test_the_owner_is_killed(self) -> None:
+        """What it had charged and not answered yet is charged again, and the next owner may have reserved as much in vain."""
+        key = self.owned(0, elsewhere=False)
+        allowed = self.through(key, lambda: self.cluster.kill(0))
+        self.assertTrue(300 - 2 * 8 <= allowed <= 300, allowed)
+
+    def test_the_node_that_is_asked_is_frozen(self) -> None:
+        key = self.owned(1, elsewhere=True)
+        self.client._first = 1
+        thaw = []
+        try:
+            self.assertEqual(self.through(key, lambda: thaw.append(self.cluster.freeze(1))), 300)
+        finally:
+            for t in thaw:
+                t()
+
+
+if __name__ == "__main__":
+    unittest.main()
