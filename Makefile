@@ -28,6 +28,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
 test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-clients-typescript
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-clients-python
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -97,6 +98,9 @@ doors-clients: ## have clients of Redis in other languages ask a cluster, as doc
 .PHONY: test-clients-typescript
 test-clients-typescript: ## build and test the client for TypeScript, against a cluster of processes; installs Node.js where it is missing
 	$(step) "tests of clients/typescript" bash .ci/clients-typescript
+.PHONY: test-clients-python
+test-clients-python: ## test the client for Python against a cluster, with Debian's Python and frameworks
+	$(step) "tests of clients/python" bash .ci/test-clients-python
 
 .PHONY: test-simulation
 test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before, and a planet for some seconds
@@ -175,4 +179,4 @@ tools: ## build the tools that .ci/go.mod pins
 
 .PHONY: clean
 clean: ## remove what was built; the caches of Go stay
-	rm -rf jeton jeton-bench $(bin)
+	rm -rf jeton jeton-bench $(bin) clients/python/build clients/python/dist clients/python/*.egg-info

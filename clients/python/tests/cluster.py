@@ -21,6 +21,7 @@ limits:
   tokens: {capacity: 10000, refill: 10000/1m, hold: 10m}
   inside: {algorithm: concurrency, limit: 2, lease: 1m}
   planned: {capacity: 5, refill: 1/h, plans: {pro: {capacity: 50}}}
+  items: {capacity: 60, refill: 1/m}
   waiting: {capacity: 1, refill: 1/s, wait: 10s}
 """
 
@@ -78,13 +79,12 @@ class Cluster:
         """The process of the node of that index."""
         return int(re.findall(rf"node-{node + 1} .*process (\d+)", self.said)[-1])
 
-    def kill(self, node: int) -> None:
-        """kill -9 of a node, which jeton dev starts again."""
+    def kill(self, node: int) -> Callable[[], None]:
+        """kill -9 of a node, which jeton dev starts again. What is returned waits until it serves."""
+        again = f"node-{node + 1} serves again"
+        before = self.said.count(again)
         os.kill(self.process(node), signal.SIGKILL)
-
-    def wait_until_again(self, node: int) -> None:
-        """Returns when the node serves again that was killed."""
-        self.wait_for(lambda: f"node-{node + 1} serves again" in self.said)
+        return lambda: self.wait_for(lambda: self.said.count(again) > before)
 
     def freeze(self, node: int) -> Callable[[], None]:
         """Stops a node, whose connections stay open. What is returned lets it go on."""

@@ -5,6 +5,8 @@ import json
 import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 
@@ -15,6 +17,7 @@ class Fake:
         self.answer, self.keep, self.tls = answer, keep, tls
         self.bodies: List[Dict[str, Any]] = []
         self.heads: List[str] = []
+        self.of_thread = threading.local()  # its request
         self.connections = 0
         self.over = threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -61,6 +64,7 @@ class Fake:
             length = [int(line[15:]) for line in head.decode("latin-1").split("\r\n") if line.lower().startswith("content-length:")]
             if end and len(body) >= (length or [0])[0]:
                 self.heads.append(head.decode("latin-1"))
+                self.of_thread.body = body
                 self.bodies.append(json.loads(body) if body else {})
                 return True
         return False
@@ -108,6 +112,17 @@ def dripping(data: bytes, each: float = 0.02) -> Callable[[Fake, socket.socket],
             connection.sendall(bytes([byte]))
             if fake.over.wait(each):
                 return
+
+    return answer
+
+
+def losing(url: str) -> Callable[[Fake, socket.socket], None]:
+    """Has each check decided at a node, and says nothing of the answer."""
+
+    def answer(fake: Fake, _: socket.socket) -> None:
+        request = urllib.request.Request(url + "/v1/check", fake.of_thread.body)
+        with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(request, timeout=10) as answered:
+            answered.read()
 
     return answer
 

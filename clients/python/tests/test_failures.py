@@ -7,15 +7,15 @@ import subprocess
 import tempfile
 import time
 import unittest
-from typing import Any
+from typing import Any, Callable, List
 
 import cluster
 import fakes
 import jeton
 from fakes import http, problem, says
 
-TIMEOUT = 0.3
-SLACK = 0.4  # of a machine that is busy
+TIMEOUT = 0.4
+SLACK = 1.0  # of a machine that is busy
 
 DEEP = b"[" * 100_000
 BROKEN = {
@@ -61,7 +61,7 @@ BROKEN = {
 
 class Broken(unittest.TestCase):
     def test_alone(self) -> None:
-        def one(name: str, answer: Any) -> None:
+        def one(answer: Any) -> None:
             with fakes.serving(answer) as fake:
                 with jeton.Client(fake.url, timeout=TIMEOUT) as client:
                     begin = time.monotonic()
@@ -73,13 +73,18 @@ class Broken(unittest.TestCase):
                 self.assertTrue(e.attempts and all(a.address == fake.url and a.reason for a in e.attempts), e.attempts)
                 self.assertEqual(len({b["request_id"] for b in fake.bodies}), 1, "a call that is repeated has another id")
 
-        for name, answer in BROKEN.items():
-            with self.subTest(name):
-                one(name, answer)
+        self.each(one)
+
+    def each(self, one: Any) -> None:
+        """Does it with every broken server, some at once."""
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for name, done in [(name, pool.submit(one, answer)) for name, answer in BROKEN.items()]:
+                with self.subTest(name):
+                    done.result()
 
     def test_another_address_answers(self) -> None:
-        for name, answer in BROKEN.items():
-            with self.subTest(name), fakes.serving(answer) as bad, fakes.serving(says(fakes.allowed())) as good:
+        def one(answer: Any) -> None:
+            with fakes.serving(answer) as bad, fakes.serving(says(fakes.allowed())) as good:
                 with jeton.Client([bad.url, good.url], timeout=2 * TIMEOUT) as client:
                     client._first = 0
                     self.assertEqual(client.check("u", "login").remaining, 9)
@@ -87,6 +92,8 @@ class Broken(unittest.TestCase):
                     before = len(bad.bodies)
                     client.check("u", "login")
                     self.assertEqual((len(bad.bodies), len(good.bodies)), (before, 2), "the one that answered is not asked first")
+
+        self.each(one)
 
     def test_policies(self) -> None:
         with fakes.serving(says(problem(503, "unavailable"))) as fake:
@@ -190,9 +197,12 @@ class Broken(unittest.TestCase):
 class Crash(unittest.TestCase):
     """A node is killed, or frozen, in the middle of checks."""
 
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.cluster = cluster.Cluster()
+        cls.addClassCleanup(cls.cluster.stop)
+
     def setUp(self) -> None:
-        self.cluster = cluster.Cluster()
-        self.addCleanup(self.cluster.stop)
         self.client = jeton.Client(self.cluster.addresses, timeout=10)
         self.addCleanup(self.client.close)
 
@@ -204,38 +214,60 @@ class Crash(unittest.TestCase):
             harm()
             return [f.result().allowed for f in first].count(True)  # an error is raised here
 
-    def owned(self, by: int, elsewhere: bool) -> str:
-        """A key whose owner is the node of that index, or another one."""
+    def owned(self, by: int) -> str:
+        """A key whose owner is the node of that index."""
         for i in range(100):
-            key = f"crash:{by}:{i}"
+            key = f"crash:{self.id()}:{by}:{i}"
             self.client.look(key, "once")
-            if (self.client.bucket("once", key)["node"] == f"node-{by + 1}") != elsewhere:
+            if self.client.bucket("once", key)["node"] == f"node-{by + 1}":
                 return key
         raise AssertionError("no such key")
 
     def test_the_node_that_is_asked_is_killed(self) -> None:
+        """No error, and never one too many. One too few is possible where nodes are slow: a node that waits too long for the owner
+        asks the next replica as well, and both charge the check."""
+        allowed = []
         for asked in range(3):
-            key = self.owned(asked, elsewhere=True)
+            key = self.owned((asked + 1) % 3)
             self.client._first = asked
-            self.assertEqual(self.through(key, lambda: self.cluster.kill(asked)), 300)
+            again: List[Callable[[], None]] = []
+            allowed.append(self.through(key, lambda: again.append(self.cluster.kill(asked))))
             self.assertNotEqual(self.client._first, asked, "the node that was killed was not asked")
-            self.cluster.wait_until_again(asked)
+            again[0]()
+        self.assertIn(300, allowed)
+        self.assertTrue(all(300 - 2 * 8 <= n <= 300 for n in allowed), allowed)
 
     def test_the_owner_is_killed(self) -> None:
         """What it had charged and not answered yet is charged again, and the next owner may have reserved as much in vain."""
-        key = self.owned(0, elsewhere=False)
-        allowed = self.through(key, lambda: self.cluster.kill(0))
+        again: List[Callable[[], None]] = []
+        allowed = self.through(self.owned(0), lambda: again.append(self.cluster.kill(0)))
+        again[0]()
         self.assertTrue(300 - 2 * 8 <= allowed <= 300, allowed)
 
     def test_the_node_that_is_asked_is_frozen(self) -> None:
-        key = self.owned(1, elsewhere=True)
+        key, thaw = self.owned(2), []
         self.client._first = 1
-        thaw = []
         try:
-            self.assertEqual(self.through(key, lambda: thaw.append(self.cluster.freeze(1))), 300)
+            allowed = self.through(key, lambda: thaw.append(self.cluster.freeze(1)))
         finally:
             for t in thaw:
                 t()
+        self.assertTrue(300 - 2 * 8 <= allowed <= 300, allowed)
+
+    def test_every_answer_is_lost_once(self) -> None:
+        """The owner decides each check twice, and charges it once."""
+        key = self.owned(0)
+        with fakes.serving(fakes.losing(self.cluster.addresses[0])) as loses:
+            urls = [loses.url, self.cluster.addresses[0]]
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+
+                def check(_: int) -> bool:
+                    with jeton.Client(urls, timeout=10) as client:
+                        client._first = 0
+                        return client.check(key, "once").allowed
+
+                self.assertEqual(list(pool.map(check, range(320))).count(True), 300)
+            self.assertEqual(len(loses.bodies), 320)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,95 @@
+"""AsyncClient: the same calls, many at once, cancelled, and late."""
+
+import asyncio
+import os
+import time
+import unittest
+
+import cluster
+import fakes
+import jeton
+
+
+class Async(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        cluster.shared()  # before there is a loop that this would block
+
+    async def asyncSetUp(self) -> None:
+        self.client = jeton.AsyncClient(cluster.shared().addresses, timeout=10)
+        self.key = f"async:{os.getpid()}:{self.id()}"
+
+    async def asyncTearDown(self) -> None:
+        await self.client.close()
+
+    async def test_calls(self) -> None:
+        c, key = self.client, self.key
+        d = await c.check(key, "strict", receipt=True)
+        self.assertEqual((d.allowed, d.remaining, d.decided_by), (True, 1, "cluster"))
+        self.assertEqual((await c.look(key, "strict")).remaining, 1)
+        self.assertEqual(await c.give_back(key, d.receipts), [True])
+        self.assertEqual((await c.bucket("strict", key))["tokens"], 2)
+        self.assertIn("strict", await c.limits())
+        permit = await c.check(key, "inside", receipt=True)
+        self.assertTrue((await c.extend(key, permit.receipts[0])).allowed)
+        all = await c.check_all([{"key": key, "limits": "login"}, {"key": key, "limits": "tokens", "cost": 10, "for_": 60}])
+        assert all.checks[1] is not None and all.checks[1].hold is not None
+        self.assertEqual((await all.checks[1].hold.release()).returned, 10)
+        held = await c.hold(key, "tokens", cost=3000, for_=60)
+        assert held.hold is not None
+        await held.hold.extend(90)
+        self.assertEqual((await held.hold.settle(1200)).returned, 1800)
+        self.assertEqual((await c.settle(held.hold, 1200)).returned, 1800)
+        with self.assertRaises(jeton.JetonError):
+            await c.extend_hold("nonsense", 60)
+        with self.assertRaisesRegex(jeton.JetonError, "unknown limit"):
+            await c.check(key, "nothing")
+
+    async def test_a_hold_around_what_fails(self) -> None:
+        with self.assertRaises(ZeroDivisionError):
+            async with await self.client.hold(self.key, "tokens", cost=10000, for_=60) as held:
+                self.assertTrue(held.allowed)
+                1 / 0
+        self.assertEqual((await self.client.look(self.key, "tokens")).remaining, 10000)
+
+    async def test_many_at_once(self) -> None:
+        got = await asyncio.gather(*(self.client.check(self.key, "once") for _ in range(500)))
+        self.assertEqual([d.allowed for d in got].count(True), 300)
+
+    async def test_more_than_there_are_threads_are_late_together(self) -> None:
+        with fakes.serving(fakes.silent) as fake:
+            async with jeton.AsyncClient(fake.url, timeout=0.5, on_unavailable="deny", threads=4) as client:
+                begin, longest = time.monotonic(), 0.0
+
+                async def tick() -> None:
+                    nonlocal longest
+                    while True:
+                        before = time.monotonic()
+                        await asyncio.sleep(0.01)
+                        longest = max(longest, time.monotonic() - before)
+
+                ticking = asyncio.ensure_future(tick())
+                got = await asyncio.gather(*(client.check("u", "login") for _ in range(40)))
+                ticking.cancel()
+                self.assertLess(time.monotonic() - begin, 1.2)
+                self.assertEqual({d.decided_by for d in got}, {"deny"})
+                self.assertLess(longest, 0.3, "a call has blocked the loop")
+
+    async def test_a_hold_that_is_cancelled_is_released(self) -> None:
+        async def holds() -> list:  # type: ignore[type-arg]
+            found: list = (await self.client.bucket("tokens", self.key)).get("holds", {}).get("list", [])  # type: ignore[type-arg]
+            return found
+
+        task = asyncio.ensure_future(self.client.hold(self.key, "tokens", cost=10000, for_=60))
+        await asyncio.sleep(0)  # it has been given to a thread
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        for _ in range(500):
+            if all(hold["state"] == "settled" for hold in await holds()):
+                break
+            await asyncio.sleep(0.01)
+        self.assertEqual((await self.client.look(self.key, "tokens")).remaining, 10000)
+
+
+if __name__ == "__main__":
+    unittest.main()
