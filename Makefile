@@ -100,7 +100,7 @@ test-clients-typescript: ## build and test the client for TypeScript, against a 
 	$(step) "tests of clients/typescript" bash .ci/clients-typescript
 .PHONY: test-clients-python
 test-clients-python: ## test the client for Python against a cluster, with Debian's Python and frameworks
-	$(step) "tests of clients/python" bash .ci/test-clients-python
+	$(step) "tests of clients/python" bash .ci/clients-python
 
 .PHONY: test-simulation
 test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before, and a planet for some seconds

@@ -26,9 +26,8 @@ class AsyncHold:
 
     async def settle(self, cost: int, *, open: bool = False, for_: Optional[float] = None) -> Settled:
         """Says how many tokens were used in all. With open, more may be used, and it lasts for_ seconds from now on."""
-        settled = await self._client.settle(self, cost, open=open, for_=for_)
         self.settled = self.settled or not open
-        return settled
+        return await self._client.settle(self, cost, open=open, for_=for_)
 
     async def extend(self, for_: float, *, cost: int = 0) -> Settled:
         """Makes it last so many seconds from now on. The cost is what was used so far."""

@@ -34,14 +34,13 @@ class Hold:
     def __init__(self, client: "Client", id: str, granted: int) -> None:
         self.id = id  # a text that settles it at any node, from any process
         self.granted = granted  # tokens, of each limit
-        self.settled = False  # for good
+        self.settled = False  # for good, as far as the caller is concerned: what was used has been said, even if it did not arrive
         self._client = client
 
     def settle(self, cost: int, *, open: bool = False, for_: Optional[float] = None) -> Settled:
         """Says how many tokens were used in all. With open, more may be used, and it lasts for_ seconds from now on."""
-        settled = self._client.settle(self, cost, open=open, for_=for_)
         self.settled = self.settled or not open
-        return settled
+        return self._client.settle(self, cost, open=open, for_=for_)
 
     def extend(self, for_: float, *, cost: int = 0) -> Settled:
         """Makes it last so many seconds from now on. The cost is what was used so far."""
@@ -110,7 +109,7 @@ class Client:
         self.addresses = [Address(a) for a in ([addresses] if isinstance(addresses, str) else addresses)]
         if not self.addresses:
             raise ValueError("addresses: there are none")
-        self.timeout = seconds("timeout", timeout)
+        self.timeout = min(seconds("timeout", timeout), 1e6)  # more than that is more than a socket takes
         if timeout <= 0:
             raise ValueError(f"timeout: {timeout!r} is not above 0")
         self.on_unavailable = policy(on_unavailable)
@@ -268,8 +267,9 @@ class Client:
                     if not again:
                         raise Unavailable(failed) from None
             pause = random.uniform(*_PAUSE) * 2**round
-            if round + 1 < ROUNDS and time.monotonic() + pause < deadline:
-                time.sleep(pause)
+            if round + 1 == ROUNDS or time.monotonic() + pause >= deadline:
+                break
+            time.sleep(pause)
         raise Unavailable(failed)
 
 

@@ -1,6 +1,6 @@
 """What a caller gets where there is no decision. A denial is none of these: it is a Decision."""
 
-from typing import NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple, Optional, Sequence
 
 
 class JetonError(Exception):
@@ -36,3 +36,6 @@ class Unavailable(JetonError):
             type="urn:jeton:problem:unavailable", title="No decision could be made", status=503,
         )
         self.attempts = list(attempts)
+
+    def __reduce__(self) -> Any:
+        return Unavailable, (self.attempts,)  # so that it can be pickled

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import pickle
 import ssl
 import subprocess
 import tempfile
@@ -119,6 +120,19 @@ class Broken(unittest.TestCase):
                 with self.assertRaises(jeton.JetonError) as caught:
                     client.check("u", "login")
                 self.assertEqual((caught.exception.status, type(caught.exception), len(fake.bodies)), (status, jeton.JetonError, 1))
+
+    def test_a_settlement_that_did_not_arrive_is_no_release(self) -> None:
+        """What was used is not known to the cluster then. It was used all the same."""
+        with fakes.serving(says(problem(503, "unavailable"))) as fake, jeton.Client(fake.url) as client:
+            with self.assertRaises(jeton.Unavailable), jeton.Decision(True, hold=jeton.Hold(client, "text", 3000)) as held:
+                assert held.hold is not None
+                held.hold.settle(1200)
+            self.assertEqual({body["cost"] for body in fake.bodies}, {1200})
+
+    def test_errors_can_be_pickled(self) -> None:
+        for e in (jeton.Unavailable([jeton.Attempt("http://a", "why")]), jeton.JetonError("d", type="t", title="x", status=404, field="f", address="http://a")):
+            again = pickle.loads(pickle.dumps(e))
+            self.assertEqual((type(again), str(again), vars(again)), (type(e), str(e), vars(e)))
 
     def test_nobody_listens(self) -> None:
         with fakes.serving(fakes.silent) as gone:
