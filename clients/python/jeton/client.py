@@ -279,6 +279,8 @@ def _read(to: Address, answer: Tuple[int, str, bytes], read: Callable[[Any], T])
     problem = media == "application/problem+json"
     if status not in (200, 429) and not problem:
         said = f"its answer is not jeton's: HTTP status {status}"
+        if media == "text/plain" and text:
+            said += f", {text[:100].decode(errors='replace').strip()}"
         if 400 <= status < 500:  # so that nothing that a server refuses to read passes where on_unavailable is "allow"
             raise JetonError(said, type="about:blank", status=status, address=to.text)
         raise Broken(said)

@@ -53,6 +53,7 @@ class _Timed:
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self.sock, self.deadline = sock, deadline
+        self.read, self.closed = False, False  # an answer is being read; it is to be closed, after that
 
     def wait(self) -> socket.socket:
         self.sock.settimeout(_left(self.deadline))
@@ -62,14 +63,17 @@ class _Timed:
         self.wait().sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
+        self.read = True
         return io.BufferedReader(_Reader(self))
 
     def close(self) -> None:
-        self.sock.close()
+        self.closed = True
+        if not self.read:
+            self.sock.close()
 
 
 class _Reader(io.RawIOBase):
-    """What http.client reads one answer from. Closing it leaves the connection open."""
+    """What http.client reads one answer from. The connection stays open when it is closed, unless that was to be closed already."""
 
     def __init__(self, timed: _Timed) -> None:
         self.timed = timed
@@ -79,6 +83,12 @@ class _Reader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         return self.timed.wait().recv_into(buffer)
+
+    def close(self) -> None:
+        super().close()
+        self.timed.read = False
+        if self.timed.closed:
+            self.timed.sock.close()
 
 
 def _left(deadline: float) -> float:

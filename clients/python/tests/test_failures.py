@@ -169,6 +169,20 @@ class Broken(unittest.TestCase):
                 client.check("u", "login")
             self.assertEqual((fake.connections, len(fake.bodies)), (1, 3))
 
+    def test_answers_that_end_with_their_connection(self) -> None:
+        head, _, body = fakes.allowed().partition(b"\r\n\r\n")
+        for first in (b"HTTP/1.0 200 OK\r\n\r\n", head + b"\r\nConnection: close\r\n\r\n"):
+
+            def answer(fake: fakes.Fake, connection: Any) -> None:
+                for piece in (first, body[:20], body[20:]):
+                    connection.sendall(piece)
+                    fake.over.wait(0.05)
+
+            with self.subTest(first), fakes.serving(answer) as fake, jeton.Client(fake.url) as client:
+                for _ in range(2):
+                    self.assertEqual(client.check("u", "login").remaining, 9)
+                self.assertEqual(fake.connections, 2)
+
     def test_two_answers_to_one_question(self) -> None:
         with fakes.serving(says(fakes.allowed("first") + fakes.allowed("second")), keep=True) as fake, jeton.Client(fake.url) as client:
             for _ in range(3):
