@@ -13,5 +13,7 @@ from .errors import Attempt, JetonError, Unavailable
 from .middleware import ASGIMiddleware, WSGIMiddleware
 
 __all__ = [
-    "ASGIMiddleware", "AllDecision", "AsyncAllDecision", "AsyncClient", "AsyncDecision", "AsyncHold", "Attempt", "Client", "Decision", "Denial", "Hold", "JetonError", "Outcome", "Settled", "SettledLimit", "Unavailable", "WSGIMiddleware",
+    "ASGIMiddleware", "AllDecision", "AsyncAllDecision", "AsyncClient", "AsyncDecision", "AsyncHold", "Attempt",
+    "Client", "Decision", "Denial", "Hold", "JetonError", "Outcome", "Settled", "SettledLimit", "Unavailable",
+    "WSGIMiddleware",
 ]

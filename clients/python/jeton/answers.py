@@ -171,7 +171,10 @@ def denial(of: Any) -> Denial:
 def settled(of: Any) -> Settled:
     """Reads a Settled."""
     limits = [
-        SettledLimit(must(o, "name", ""), must(o, "state", ""), take(o, "charged", 0), take(o, "returned", 0), take(o, "debt", 0), take(o, "until_ns", "") or None)
+        SettledLimit(
+            must(o, "name", ""), must(o, "state", ""),
+            take(o, "charged", 0), take(o, "returned", 0), take(o, "debt", 0), take(o, "until_ns", "") or None,
+        )
         for o in items(of, "limits")
     ]
     return Settled(must(of, "charged", 0), must(of, "returned", 0), take(of, "debt", 0), take(of, "until_ns", "") or None, limits)

@@ -242,8 +242,9 @@ class Client:
             if not all("!" <= c <= "~" for c in token):
                 raise ValueError("token: it has characters that no token has, such as the end of a line")
             headers["Authorization"] = "Bearer " + token
-        if text is not None and len(text) > _MAX_BODY: # it would be answered so, or not at all while it is still being sent
-            raise JetonError(f"a body may have up to {_MAX_BODY} bytes", type="urn:jeton:problem:too-large", title="The body is too large", status=413)
+        if text is not None and len(text) > _MAX_BODY:  # a node answers so, or breaks off while it is still being sent
+            detail = f"a body may have up to {_MAX_BODY} bytes"
+            raise JetonError(detail, type="urn:jeton:problem:too-large", title="The body is too large", status=413)
         failed: List[Attempt] = []
         first, count = self._first, len(self.addresses)
         for round in range(ROUNDS):

@@ -16,7 +16,9 @@ Fields = List[Tuple[str, str]]
 
 _AGAIN = 60.0  # seconds between two readings of the limits
 _MOST = 999_999_999_999_999  # of an integer in such a field
-_UNITS: Dict[str, Union[int, Fraction]] = {"ns": Fraction(1, 10**9), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "ms": Fraction(1, 1000), "s": 1, "m": 60, "h": 3600}
+_UNITS: Dict[str, Union[int, Fraction]] = {
+    "ns": Fraction(1, 10**9), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "ms": Fraction(1, 1000), "s": 1, "m": 60, "h": 3600,
+}
 _CALENDAR = {"day": 86400, "week": 7 * 86400, "month": 31 * 86400, "year": 366 * 86400}
 
 
@@ -134,6 +136,7 @@ def refusal_of(decision: Decided, rules: Rules) -> Tuple[int, Fields, bytes]:
     body = json.dumps(problem, separators=(",", ":")).encode() + b"\n"
     fields = fields_of(decision, rules) + ([] if after is None else [("Retry-After", str(after))])
     fields += [
-        ("Cache-Control", "no-store"), ("Content-Type", "application/problem+json"), ("Content-Length", str(len(body))), ("X-Content-Type-Options", "nosniff"),
+        ("Cache-Control", "no-store"), ("Content-Type", "application/problem+json"),
+        ("Content-Length", str(len(body))), ("X-Content-Type-Options", "nosniff"),
     ]
     return status, fields, body

@@ -2,7 +2,7 @@
 
 import http
 import ipaddress
-from typing import Any, Awaitable, Callable, Dict, Generic, Iterable, Mapping, MutableMapping, Optional, TypeVar, Union
+from typing import Any, Awaitable, Callable, Dict, Generic, Iterable, MutableMapping, Optional, TypeVar, Union
 
 from .asynchronous import AsyncClient
 from .client import Client, Limits, policy

@@ -20,7 +20,7 @@ limits:
   hourly: {algorithm: fixed-window, limit: 5, window: 1h}
   tokens: {capacity: 10000, refill: 10000/1m, hold: 10m}
   inside: {algorithm: concurrency, limit: 2, lease: 1m}
-  planned: {capacity: 5, refill: 1/h, plans: {pro: {capacity: 50}}}
+  planned: {capacity: 5, refill: 1/h, plans: {pro: {capacity: 50}, twice: {capacity: 5, refill: 2/h}}}
   demo: {capacity: 10, refill: 10/h}
   api: {capacity: 100, refill: 50/s}
   items: {capacity: 60, refill: 1/m}

@@ -6,6 +6,7 @@ import pickle
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 from typing import Any, Callable, List
@@ -25,6 +26,9 @@ BROKEN = {
     "garbage": says(b"hello\r\n\r\n"),
     "half a status line": says(b"HTTP/1.1 2"),
     "half a head": says(b"HTTP/1.1 200 OK\r\nContent-Le"),
+    "a body that is shorter than it says": says(fakes.allowed().replace(b"Content-Length: ", b"Content-Length: 9")),
+    "a body that is too long": says(b"HTTP/1.1 200 OK\r\n\r\n" + fakes.allowed().partition(b"\r\n\r\n")[2] + b" " * (1 << 20)),
+    "a number of too many digits": says(http(200, b'{"allowed":true,"limits":[],"granted":' + b"9" * 30 + b"}")),
     "half a body": says(fakes.allowed()[:-10]),
     "a drip of a head": fakes.dripping(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 2000),
     "a drip of a body": fakes.dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n" + b"x" * 4000),
@@ -184,9 +188,19 @@ class Broken(unittest.TestCase):
                 self.assertEqual(fake.connections, 2)
 
     def test_two_answers_to_one_question(self) -> None:
-        with fakes.serving(says(fakes.allowed("first") + fakes.allowed("second")), keep=True) as fake, jeton.Client(fake.url) as client:
+        """The second one, which comes late, is not the answer to the next question."""
+
+        def answer(fake: fakes.Fake, connection: Any) -> None:
+            connection.sendall(fakes.allowed("first"))
+            fake.over.wait(0.02)
+            connection.sendall(fakes.allowed("second"))
+            came.set()
+
+        with fakes.serving(answer, keep=True) as fake, jeton.Client(fake.url) as client:
             for _ in range(3):
+                came = threading.Event()
                 self.assertEqual(client.check("u", "login").limits[0].name, "first")
+                self.assertTrue(came.wait(10))
 
     def test_the_head(self) -> None:
         with fakes.serving(says(fakes.allowed()), keep=True) as fake, jeton.Client(fake.url + "/clusters/eu/", token=lambda: "t0ken") as client:

@@ -1,7 +1,5 @@
 """Middleware: by itself, and in front of the frameworks that it is for."""
 
-import asyncio
-import io
 import json
 import os
 import re
@@ -140,6 +138,9 @@ class WSGI(unittest.TestCase):
         self.assertEqual(self.client.look(self.key, "strict").remaining, 2)
         status, headers, _ = ask(self.made("planned", plan=lambda _: "pro", cost=7))
         self.assertEqual(dict(headers)["RateLimit"], '"planned";r=43')
+        made = self.made("planned", plan="twice")
+        until_rules(made.rules, "planned", 5)
+        self.assertRegex(dict(ask(made)[1])["RateLimit"], '^"planned";r=[0-9]+$')
         ask(jeton.WSGIMiddleware(app, self.client, "hourly"), REMOTE_ADDR="2001:db8::7")
         self.assertEqual(self.client.look("ip:2001:db8::/64", "hourly").remaining, 4)
         with self.assertRaisesRegex(ValueError, "give the middleware a key"):
