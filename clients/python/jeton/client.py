@@ -24,7 +24,6 @@ Token = Union[str, Callable[[], str], None]
 ROUNDS = 3  # how often a call goes round all addresses
 _PAUSE = (0.010, 0.030)  # seconds between the first two rounds, and twice as long each time
 _MAX_BODY, _MAX_ANSWER, _MAX_LIMITS = 1 << 20, 1 << 20, 64 << 20  # bytes
-_GONE = (502, 503, 504)
 POLICIES = ("error", "deny", "allow")
 
 
@@ -277,23 +276,25 @@ class Client:
 def _read(to: Address, answer: Tuple[int, str, bytes], read: Callable[[Any], T]) -> T:
     """What the answer says. Raises JetonError where it is a refusal, and Broken or ValueError where it is none of jeton's."""
     status, media, text = answer
-    problem = media == "application/problem+json"
-    if status not in (200, 429) and not problem:
-        said = f"its answer is not jeton's: HTTP status {status}"
-        if media == "text/plain" and text:
-            said += f", {text[:100].decode(errors='replace').strip()}"
-        if 400 <= status < 500:  # so that nothing that a server refuses to read passes where on_unavailable is "allow"
-            raise JetonError(said, type="about:blank", status=status, address=to.text)
-        raise Broken(said)
-    of = json.loads(text, parse_int=_int, parse_constant=_no_constant)
-    if problem:
-        detail, field = answers.must(of, "detail", ""), answers.take(of, "field", "") or None
-        if status in _GONE or status < 400:
-            raise Broken(detail)
-        raise JetonError(
-            detail, type=answers.must(of, "type", ""), title=answers.take(of, "title", ""), status=status, field=field, address=to.text
-        )
-    return read(of)
+    if status == 200 or (status == 429 and media == "application/json"):
+        return read(_parsed(text))
+    said, problem = f"its answer is not jeton's: HTTP status {status}", {}
+    if media == "application/problem+json":
+        try:
+            problem = _object(_parsed(text))
+        except (ValueError, RecursionError):
+            pass  # the status says enough
+    elif media == "text/plain" and text:
+        said += f", {text[:100].decode(errors='replace').strip()}"
+    detail, type, title, field = (problem[n] if isinstance(problem.get(n), str) else None for n in ("detail", "type", "title", "field"))
+    # Whatever a server refuses is refused here too: on_unavailable is not to let pass what it does not even read.
+    if (400 <= status < 500 and status != 429) or (status == 500 and type):
+        raise JetonError(detail or said, type=type or "about:blank", title=title or "", status=status, field=field, address=to.text)
+    raise Broken(detail or said)
+
+
+def _parsed(text: bytes) -> Any:
+    return json.loads(text, parse_int=_int, parse_constant=_no_constant)
 
 
 def _int(text: str) -> int:

@@ -49,18 +49,32 @@ class Cluster:
         file = os.path.join(self.folder.name, "limits.yaml")
         with open(file, "w") as f:
             f.write(LIMITS)
+        self.changed = threading.Condition()
+        atexit.register(self.stop)
+        for _ in range(5):
+            self._start(file)
+            try:
+                self.wait_for(lambda: "Ctrl-C" in self.said)
+                break
+            except AssertionError:
+                if self.dev.poll() is not None:
+                    self.reader.join()
+                if "address already in use" not in self.said:  # else another process took a port that was free just before
+                    raise
+        else:
+            raise AssertionError("no cluster starts:\n" + self.said)
+        self.addresses: List[str] = re.findall(r"node-\d+ .*HTTP +(http://\S+)", self.said)[:3]
+
+    def _start(self, limits: str) -> None:
         env = {name: value for name, value in os.environ.items() if not name.startswith("JETON_")}
+        data = tempfile.mkdtemp(dir=self.folder.name)
+        self.said = ""
         self.dev = subprocess.Popen(
-            [binary(), "dev", "--port", "0", "--data", os.path.join(self.folder.name, "data"), "--limits", file],
+            [binary(), "dev", "--port", "0", "--data", os.path.join(data, "data"), "--limits", limits],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env,
         )
-        self.said = ""
-        self.changed = threading.Condition()
         self.reader = threading.Thread(target=self._listen, daemon=True)  # one that is not would be waited for before atexit
         self.reader.start()
-        atexit.register(self.stop)
-        self.wait_for(lambda: "Ctrl-C" in self.said)
-        self.addresses: List[str] = re.findall(r"node-\d+ .*HTTP +(http://\S+)", self.said)[:3]
 
     def _listen(self) -> None:
         assert self.dev.stdout is not None

@@ -58,6 +58,7 @@ BROKEN = {
     "a redirect": says(http(307, b"", "text/plain", "Location: http://127.0.0.1:1/v1/check")),
     "a proxy's 429": says(http(429, b"slow down", "text/html")),
     "a proxy's 429 in JSON": says(http(429, {"error": "slow down"})),
+    "a 429 that is a problem": says(problem(429, "too-many-concurrent")),
     "a proxy's 502": says(http(502, b"bad gateway", "text/html")),
     "503": says(problem(503, "overloaded")),
     "504": says(problem(504, "deadline-exceeded")),
@@ -119,7 +120,8 @@ class Broken(unittest.TestCase):
                     self.assertEqual(client.check("u", "login", on_unavailable="deny" if policy == "allow" else "allow").allowed, policy == "deny")
 
     def test_what_is_refused_never_passes(self) -> None:
-        for answer, status in ((http(400, b"bad", "text/plain"), 400), (http(413, b"big", "text/html"), 413), (http(404, b"", "text/plain"), 404), (problem(500, "internal"), 500), (problem(403, "x"), 403)):
+        for answer, status in ((http(400, b"bad", "text/plain"), 400), (http(413, b"big", "text/html"), 413), (http(404, b"", "text/plain"), 404), (problem(500, "internal"), 500), (problem(403, "x"), 403), (http(400, {"title": "no detail"}, "application/problem+json"), 400),
+            (http(431, b"{", "application/problem+json"), 431), (http(401, DEEP, "application/problem+json"), 401)):
             with self.subTest(status=status), fakes.serving(says(answer)) as fake, jeton.Client(fake.url, on_unavailable="allow") as client:
                 with self.assertRaises(jeton.JetonError) as caught:
                     client.check("u", "login")
