@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import threading
 import time
 import unittest
+from typing import Any, Callable
 
 import cluster
 import fakes
@@ -75,20 +77,32 @@ class Async(unittest.IsolatedAsyncioTestCase):
                 self.assertLess(longest, 0.3, "a call has blocked the loop")
 
     async def test_a_hold_that_is_cancelled_is_released(self) -> None:
-        async def holds() -> list:  # type: ignore[type-arg]
-            found: list = (await self.client.bucket("tokens", self.key)).get("holds", {}).get("list", [])  # type: ignore[type-arg]
-            return found
+        cancelled = threading.Event()
 
-        task = asyncio.ensure_future(self.client.hold(self.key, "tokens", cost=10000, for_=60))
-        await asyncio.sleep(0)  # it has been given to a thread
-        task.cancel()
-        with self.assertRaises(asyncio.CancelledError):
-            await task
-        for _ in range(500):
-            if all(hold["state"] == "settled" for hold in await holds()):
-                break
+        def answer(fake: fakes.Fake, connection: Any) -> None:
+            if b'"for"' in fake.of_thread.body:
+                cancelled.wait(10)
+                connection.sendall(fakes.http(200, {"allowed": True, "limits": [], "hold": "a text", "granted": 10}))
+            else:
+                connection.sendall(fakes.http(200, {"charged": 0, "returned": 10, "debt": 0, "limits": []}))
+
+        with fakes.serving(answer) as fake:
+            async with jeton.AsyncClient(fake.url, timeout=10) as client:
+                task = asyncio.ensure_future(client.hold("u", "tokens", cost=10, for_=60))
+                await self.until(lambda: len(fake.bodies) == 1)
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+                cancelled.set()
+                await self.until(lambda: len(fake.bodies) == 2)
+            self.assertEqual(fake.bodies[1], {"hold": "a text", "cost": 0, "open": False})
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        for _ in range(1000):
+            if true():
+                return
             await asyncio.sleep(0.01)
-        self.assertEqual((await self.client.look(self.key, "tokens")).remaining, 10000)
+        self.fail("what was waited for has not come")
 
 
 if __name__ == "__main__":
