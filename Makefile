@@ -27,8 +27,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-clients-typescript
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-clients-python
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-clients-typescript test-clients-python
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
