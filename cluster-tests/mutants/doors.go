@@ -127,3 +127,39 @@ func ofRatelimit() []Mutant {
 		},
 	}
 }
+
+// ofQuotas are mutants of the door that divides limits among Envoys.
+func ofQuotas() []Mutant {
+	return []Mutant{
+		{
+			Name: "an assignment that Envoy does not fill",
+			Why:  "Envoy goes on with the token bucket that it has if the next one is equal, so each has another number where it looks",
+			Edits: []Edit{{
+				File: "rpc/doors/rlqs/bucket.go",
+				Old:  "b.serial = (b.serial + 1) % serials",
+				New:  "b.serial = 1",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rlqs", Run: "^TestWire$", Says: `Envoy would not fill this bucket`}},
+		},
+		{
+			Name: "an assignment that comes late",
+			Why:  "the line of an assignment begins when its time and a second are over, counted from when it was asked for; one that is sent later is in force when time has passed its line",
+			Edits: []Edit{{
+				File: "rpc/doors/rlqs/stream.go",
+				Old:  "if a.by != 0 && now >= a.by {",
+				New:  "if a.by != 0 && now < 0 {",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rlqs", Run: "^TestNoDecision$", Says: `too late`}},
+		},
+		{
+			Name: "an assignment of line for an edge",
+			Why:  "a node that does not know what Envoy needs gives line that begins too soon: while a cluster is upgraded, nothing of it may reach Envoy",
+			Edits: []Edit{{
+				File: "rpc/doors/rlqs/ask.go",
+				Old:  "!liesBehind(a.terms.rule, l, a.terms.life+slack)",
+				New:  "!liesBehind(a.terms.rule, l, 0)",
+			}},
+			Caught: []Hunt{{Package: "./rpc/doors/rlqs", Run: "^TestOlderNodes$", Says: `Envoy has tokens`}},
+		},
+	}
+}

@@ -11,7 +11,9 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	rlqsv3 "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -44,7 +46,7 @@ func TestDoorsOfAGateway(t *testing.T) {
 	}
 	path := filepath.Join(dir, "gateway.yaml")
 	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 2s}\nadmin: {listen: '127.0.0.1:0'}\n"+
-		"doors: {grpc: [extauthz, gubernator, rls], listen: '127.0.0.1:0', rls_config: rules, redis: '127.0.0.1:0', redis_token_file: tokens}\n"+
+		"doors: {grpc: [extauthz, gubernator, rls, rlqs], listen: '127.0.0.1:0', rls_config: rules, redis: '127.0.0.1:0', redis_token_file: tokens}\n"+
 		"routes: [{name: api, path: /api, checks: [{key: ['door:{ip}'], limits: [two]}]}]\n")
 	r := openAt(t, path, Config{})
 	conn, err := grpc.NewClient("passthrough:///"+r.DoorsAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -69,6 +71,18 @@ func TestDoorsOfAGateway(t *testing.T) {
 		if err != nil || a.GetOverallCode() != want {
 			t.Errorf("Envoy's request %d: %v, %v, want %v", i, a, err, want)
 		}
+	}
+	quotas, err := rlqsv3.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := quotas.Send(&rlqsv3.RateLimitQuotaUsageReports{Domain: "d", BucketQuotaUsages: []*rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{
+		{BucketId: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "two", "key": "k"}}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := quotas.Recv(); err != nil || a.GetBucketAction()[0].GetQuotaAssignmentAction().GetRateLimitStrategy().GetBlanketRule() != typev3.RateLimitStrategy_DENY_ALL {
+		t.Errorf("Envoy's quotas of a limit that is not leased: %v, %v", a, err)
 	}
 	hits, err := gubernatorpb.NewV1Client(conn).GetRateLimits(t.Context(), &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{
 		{Name: "n", UniqueKey: "gateway", Hits: 7, Limit: 10, Duration: 60_000},

@@ -107,7 +107,7 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := tt.cfg
 			cfg.Data, cfg.Logger, cfg.ListenGRPC = t.TempDir(), slog.New(slog.DiscardHandler), "127.0.0.1:0"
-			cfg.Doors, cfg.RLSConfig, cfg.KuadrantConfig = []string{"gubernator", "kuadrant", "rls"}, rules, rules
+			cfg.Doors, cfg.RLSConfig, cfg.KuadrantConfig = []string{"gubernator", "kuadrant", "rls", "rlqs"}, rules, rules
 			if !tt.alone {
 				cfg.ListenGossip, cfg.ListenRaft = "127.0.0.1:0", "127.0.0.1:0" // a cluster of one
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	rlqsv3 "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
@@ -24,7 +25,7 @@ func TestDoorsOfANode(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(rules, "d.yaml"), []byte("{domain: d, descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 2}}]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := node.Config{Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenRedis: "127.0.0.1:0", Doors: []string{"gubernator", "rls"}, RLSConfig: rules, Logger: slog.New(slog.DiscardHandler)}
+	cfg := node.Config{Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenRedis: "127.0.0.1:0", Doors: []string{"gubernator", "rls", "rlqs"}, RLSConfig: rules, Logger: slog.New(slog.DiscardHandler)}
 	cfg.RedisTokenFile = writeFile(t, "redis-tokens", fileToken+"\n")
 	n := open(t, cfg)
 	conn := dial(t, n, caller{insecure.NewCredentials(), ""})
@@ -38,6 +39,19 @@ func TestDoorsOfANode(t *testing.T) {
 		if err != nil || a.GetOverallCode() != want {
 			t.Errorf("Envoy's request %d: %v, %v, want %v", i, a, err, want)
 		}
+	}
+
+	quotas, err := rlqsv3.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := quotas.Send(&rlqsv3.RateLimitQuotaUsageReports{Domain: "d", BucketQuotaUsages: []*rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{
+		{BucketId: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "none", "key": "k"}}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := quotas.Recv(); err != nil || len(a.GetBucketAction()) != 1 {
+		t.Errorf("Envoy's quotas: %v, %v", a, err)
 	}
 
 	hits, err := gubernatorpb.NewV1Client(conn).GetRateLimits(t.Context(), &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{

@@ -361,7 +361,9 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v buckets, %d refused, and %d were told of, of %d", n, refused, len(told), most+10)
 		}
 		l.cut()
-		<-l.ended
+		if err := <-l.ended; err == nil {
+			t.Error("a stream that is cut ends well")
+		}
 		synctest.Wait()
 		if n := b.value("jeton_door_rlqs_buckets"); n != 0 {
 			t.Errorf("%v buckets are left of a stream that ended", n)
@@ -377,7 +379,9 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v assignments are made for an Envoy that does not read", n)
 		}
 		unread.cut()
-		<-unread.ended
+		if err := <-unread.ended; err == nil {
+			t.Error("a stream that is cut while nothing is read ends well")
+		}
 		var all []*link
 		for range 1024 {
 			all = append(all, b.dial(nil, nil))

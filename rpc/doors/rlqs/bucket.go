@@ -45,6 +45,7 @@ type bucket struct {
 	budget uint64 // requests that Envoy may have let pass since its last report, by what it was given
 
 	backoff int64
+	rests   int64 // until when nothing is asked for, whatever is reported
 }
 
 // An ask is for the line of an assignment.
@@ -75,7 +76,7 @@ func (b *bucket) report(now int64, u usage) (excess uint64) {
 	}
 	b.demand.report(now, saturating(u.allowed, u.denied), u.elapsed)
 	if b.tokens > 0 && !b.asking {
-		b.due = min(b.due, b.spent())
+		b.due = min(b.due, max(b.spent(), b.rests))
 	}
 	return excess
 }
@@ -115,14 +116,15 @@ func (b *bucket) assign(now, tokens, life int64) {
 func (b *bucket) nothing(now, retry int64, random float64) (deny action, ok bool) {
 	b.asking, b.backoff = false, 0
 	pause := int64(float64(min(max(retry, shortestPause), longestPause)) * (0.5 + random))
-	b.due = now + pause
+	b.rests = now + pause
+	b.due = b.rests
 	if b.until-now > lastCall+shortestPause/2 {
 		b.due = min(b.due, b.until-lastCall)
 		if b.tokens > 0 || b.until-now > 2*longestPause {
 			return action{}, false
 		}
 	}
-	b.due = now + pause
+	b.due = b.rests
 	b.assign(now, 0, denied)
 	return action{id: b.id, strategy: all(typev3.RateLimitStrategy_DENY_ALL), life: denied}, true
 }
@@ -131,7 +133,8 @@ func (b *bucket) nothing(now, retry int64, random float64) (deny action, ok bool
 func (b *bucket) failed(now int64, random float64) {
 	b.asking = false
 	b.backoff = min(max(2*b.backoff, firstBackoff), lastBackoff)
-	b.due = now + int64(float64(b.backoff)*(0.5+random))
+	b.rests = now + int64(float64(b.backoff)*(0.5+random))
+	b.due = b.rests
 }
 
 // late takes in that an assignment was not handed over in time: Envoy does not have it.

@@ -33,9 +33,9 @@ func draw(seed uint64) history {
 
 // Whatever happens to Envoys and their streams, and whoever else spends of the bucket, no window has more than the limit. What is late is so by no more than slack allows.
 func TestRandomHistories(t *testing.T) {
-	histories := uint64(60)
+	histories := uint64(20)
 	if testing.Short() {
-		histories = 10
+		histories = 5
 	}
 	passed := 0
 	for seed := range histories {
@@ -56,9 +56,9 @@ func TestRandomHistories(t *testing.T) {
 func (h *history) play(t *testing.T, b *bed) (passed int) {
 	t.Helper()
 	r := h.random
-	f := newFleet(b, h.envoys, r.Uint64(), func() time.Duration { return time.Duration(r.Int64N(int64(300 * time.Millisecond))) })
+	f := newFleet(b, h.envoys, r.Uint64(), func() time.Duration { return upTo(300 * time.Millisecond) })
 	for _, e := range f.envoys {
-		e.lateBy = func() time.Duration { return time.Duration(r.Int64N(int64(200 * time.Millisecond))) }
+		e.lateBy = func() time.Duration { return upTo(200 * time.Millisecond) }
 	}
 	rule, _ := b.limits().Rule("api")
 	envelope := rule.Envelope()
@@ -87,6 +87,9 @@ func (h *history) play(t *testing.T, b *bed) (passed int) {
 	f.end()
 	return f.judge.passed
 }
+
+// upTo is some time, for any goroutine.
+func upTo(most time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(most))) }
 
 // rush spends all that there is: what Envoys have, and what the owner gives.
 func (f *fleet) rush(t *testing.T) {

@@ -169,7 +169,7 @@ func FuzzReports(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b, int64(5*second))
+		f.Add(b, 5*second)
 	}
 	api := &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api", "key": "k"}}
 	seed(&rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{BucketId: api, NumRequestsAllowed: math.MaxUint64, NumRequestsDenied: math.MaxUint64})
