@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/rpc/pb/gubernatorpb"
@@ -99,6 +100,34 @@ func TestDoorsOfAGateway(t *testing.T) {
 
 func socket(address string) *corev3.Address {
 	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{Address: address}}}
+}
+
+// Envoys at a gateway are assigned from the buckets of its cluster.
+func TestQuotasOfAGateway(t *testing.T) {
+	n, _ := ownCluster(t, "limits: {api: {capacity: 1000, refill: 100/s, consistency: leased}}", true)
+	r := open(t, Config{}, "cluster: {servers: ['"+n.GRPCAddr()+"']}\nadmin: {listen: '127.0.0.1:0'}\ndoors: {grpc: [rlqs], listen: '127.0.0.1:0'}\n")
+	conn, err := grpc.NewClient("passthrough:///"+r.DoorsAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // it has been answered
+	quotas, err := rlqsv3.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := quotas.Send(&rlqsv3.RateLimitQuotaUsageReports{Domain: "d", BucketQuotaUsages: []*rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{
+		{BucketId: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api", "key": "k"}}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := quotas.Recv()
+	if err != nil || a.GetBucketAction()[0].GetQuotaAssignmentAction().GetRateLimitStrategy().GetTokenBucket().GetMaxTokens() == 0 {
+		t.Fatalf("%v, %v", a, err)
+	}
+	d, err := n.Check(t.Context(), limit.Request{Key: "k", Look: true, Limits: []limit.Ref{limit.Named("api")}})
+	if err != nil || d.Limits[0].Leased == 0 {
+		t.Errorf("the node has leased nothing: %+v, %v", d.Limits, err)
+	}
 }
 
 // The connection of a stranger to a door is closed.

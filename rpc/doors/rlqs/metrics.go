@@ -53,7 +53,7 @@ func newCounts() *counts {
 		reports:  vec("jeton_door_rlqs_reports_total", "outcome", "Messages of Envoys: taken, or invalid, which ends the stream.", taken, invalid),
 		requests: vec("jeton_door_rlqs_requests_total", "answer", "Requests that Envoys reported: allowed or denied.", "allowed", "denied"),
 		excess: one("jeton_door_rlqs_excess_requests_total",
-			"Requests that Envoys reported as allowed beyond what they were assigned: before an assignment or after one, by their configuration, or because a message came too late."),
+			"Requests that Envoys reported as allowed beyond what they were assigned, but for the first report of a stream: by their configuration where they had no assignment, or because one came too late."),
 		actions:  vec("jeton_door_rlqs_actions_total", "action", "What Envoys were told of a bucket: tokens, deny_all, or abandon.", tokens, deny, abandon),
 		assigned: one("jeton_door_rlqs_assigned_tokens_total", "Tokens that Envoys were assigned: requests that they may let pass."),
 		late:     one("jeton_door_rlqs_late_total", "Assignments that were not sent: they were ready too late, because Envoy did not read or the cluster was slow, or Envoy had forgotten the bucket."),

@@ -21,8 +21,8 @@ const (
 	maxAsks = 16
 	// maxUsages is how many buckets one report may have.
 	maxUsages = 20_000
-	// maxWaiting is how many actions may wait to be sent before no more reports are read.
-	maxWaiting = maxUsages
+	// silence is how long a stream may bring no report. Envoy reports every five seconds, also where it has no buckets.
+	silence = int64(5 * time.Minute)
 )
 
 // A stream is that of one Envoy.
@@ -108,19 +108,21 @@ func (s *stream) run(ctx context.Context) error {
 	defer close(messages)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	heard := s.door.now()
 	for {
 		s.step(ctx)
 		incoming, outgoing := reports, ready
 		if s.full() {
 			incoming = nil
 		} else if s.asking < maxAsks {
-			timer.Reset(time.Duration(min(max(s.subs.next()-s.door.now(), 0), int64(time.Hour))))
+			timer.Reset(time.Duration(max(min(s.subs.next(), heard+silence)-s.door.now(), 0)))
 		}
 		if len(s.subs.out) == 0 {
 			outgoing = nil
 		}
 		select {
 		case m := <-incoming:
+			heard = s.door.now()
 			if err := s.report(m); err != nil {
 				s.door.counts.reports.WithLabelValues(invalid).Inc()
 				return err
@@ -133,6 +135,9 @@ func (s *stream) run(ctx context.Context) error {
 				s.door.counts.late.Inc()
 			}
 		case <-timer.C:
+			if s.door.now() >= heard+silence {
+				return status.Errorf(codes.DeadlineExceeded, "no report came for %v: Envoy opens a stream again with its next one", time.Duration(silence))
+			}
 		case err := <-end:
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -144,8 +149,8 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// full says that so much waits to be sent that nothing more is done until Envoy reads.
-func (s *stream) full() bool { return len(s.subs.out) > maxWaiting }
+// full says that a whole message waits to be sent: nothing more is read or asked for until Envoy reads.
+func (s *stream) full() bool { return len(s.subs.out) >= maxActions }
 
 // report takes in a message, or says what is wrong with it.
 func (s *stream) report(m *rlqsv3.RateLimitQuotaUsageReports) error {
