@@ -26,6 +26,8 @@ func TestServeCheck(t *testing.T) {
 	limits, wrong := write("limits.yaml", "limits: {a: {capacity: 1, refill: 1/s}}"), write("wrong.yaml", "limits: {a: {capacity: 0, refill: 1/s}}")
 	good := filepath.Dir(write("good/d.yaml", "domain: d\ndescriptors:\n  - {key: user, rate_limit: {unit: hour, requests_per_unit: 2}}\n"))
 	bad := filepath.Dir(write("bad/d.yaml", "domain: d\ndescriptors:\n  - {key: user, rate_limit: {unit: fortnight, requests_per_unit: 2}}\n"))
+	list := write("list.yaml", "- {namespace: a, max_value: 1, seconds: 60, conditions: [], variables: [user_id]}\n")
+	unreadable := write("unreadable.yaml", "- {namespace: a, max_value: 1, seconds: 60, conditions: ['x =='], variables: []}\n")
 	for _, c := range []struct {
 		args string
 		code int
@@ -35,6 +37,9 @@ func TestServeCheck(t *testing.T) {
 		{"--limits " + wrong, cli.ExitError, []string{"wrong.yaml", "capacity"}},
 		{"--rls-config " + bad, cli.ExitError, []string{"d.yaml:3", "fortnight", "use second"}},
 		{"--rls-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
+		{"--kuadrant-config " + list, 0, []string{"Namespaces: 1. Limits: 1.", `list.yaml:1: [0].variables[0]: refers to "user_id"`, "Different from Limitador"}},
+		{"--kuadrant-config " + unreadable, cli.ExitError, []string{"unreadable.yaml:1: [0].conditions[0]", "is no CEL"}},
+		{"--kuadrant-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
 		{"", cli.ExitError, []string{"--check: there is nothing to check"}},
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"serve", "--check", "--data", filepath.Join(dir, "data")}, strings.Fields(c.args)...)...)

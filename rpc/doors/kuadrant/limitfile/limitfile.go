@@ -57,4 +57,10 @@ func inOrder(all []Problem) {
 }
 
 // Len is how many namespaces there are.
-func (s *Set) Len() int { return len(s.namespaces) }
+func (s *Set) Len() int {
+	all := map[string]bool{}
+	for _, l := range s.Limits {
+		all[l.Namespace] = true
+	}
+	return len(all)
+}
