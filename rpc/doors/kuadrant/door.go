@@ -97,3 +97,9 @@ func (d *Door) adopt(files []limitfile.File) error {
 	}
 	return nil
 }
+
+type service struct {
+	kuadrantpb.UnimplementedRateLimitServiceServer
+
+	door *Door
+}

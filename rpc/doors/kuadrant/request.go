@@ -12,6 +12,12 @@ import (
 
 type descriptor = commonv3.RateLimitDescriptor
 
+// A question is what all requests have.
+type question interface {
+	GetDomain() string
+	GetDescriptors() []*descriptor
+}
+
 // What one request may have at most.
 const (
 	maxDescriptors = limit.MaxBatch

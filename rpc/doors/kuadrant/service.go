@@ -12,20 +12,8 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb/kuadrantpb"
 )
 
-const (
-	unknown   = ratelimitv3.RateLimitResponse_UNKNOWN
-	ok        = ratelimitv3.RateLimitResponse_OK
-	overLimit = ratelimitv3.RateLimitResponse_OVER_LIMIT
-)
-
 // ownTime is how long a call may take whose caller does not say.
 const ownTime = time.Second
-
-type service struct {
-	kuadrantpb.UnimplementedRateLimitServiceServer
-
-	door *Door
-}
 
 // CheckRateLimit implements kuadrantpb.RateLimitServiceServer: are all limits of the request with one left? It takes nothing, whatever hits_addend says.
 func (s service) CheckRateLimit(ctx context.Context, r *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
@@ -71,12 +59,6 @@ func (s service) Commit(ctx context.Context, r *kuadrantpb.CommitRequest) (*kuad
 		return ok, err
 	})
 	return answer, err
-}
-
-// A question is what all requests have.
-type question interface {
-	GetDomain() string
-	GetDescriptors() []*descriptor
 }
 
 // answer answers one call. The limits of the request are found, and decide answers for them. Without any, all may pass. A request without a domain is answered UNKNOWN.

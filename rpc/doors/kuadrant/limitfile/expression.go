@@ -13,11 +13,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// What expressions may refer to.
-const (
-	descriptorsName = "descriptors" // the entries of each descriptor of the request
-	limitName       = "limit"       // the limit's name and id
-)
+// maxExpression is how many bytes an expression has at most.
+const maxExpression = 4096
 
 // maxCost is what one evaluation may cost, in units of CEL: a comparison of two entries costs 5.
 const maxCost = 10_000
@@ -29,9 +26,6 @@ type expression struct {
 	simple    *comparison // what it says, if it is so simple that no CEL is needed
 	program   cel.Program // otherwise
 }
-
-// errAbsent says that an expression needs an entry, or a descriptor, that the request does not have.
-var errAbsent = errors.New("the request has no such entry")
 
 // environment is that of all expressions.
 func environment() (*cel.Env, error) {

@@ -12,7 +12,6 @@ import (
 const (
 	maxLimits      = 10_000 // in a file
 	maxExpressions = 64     // conditions of a limit, and variables of it
-	maxExpression  = 4096   // bytes of one
 )
 
 // A written is a limit as it is written.

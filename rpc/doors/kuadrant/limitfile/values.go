@@ -1,8 +1,19 @@
 package limitfile
 
 import (
+	"errors"
+
 	"cel.dev/cel-go/interpreter"
 )
+
+// What expressions may refer to.
+const (
+	descriptorsName = "descriptors" // the entries of each descriptor of the request
+	limitName       = "limit"       // the limit's name and id
+)
+
+// errAbsent says that an expression needs an entry, or a descriptor, that the request does not have.
+var errAbsent = errors.New("the request has no such entry")
 
 // values are what the expressions of one limit see of one request.
 type values struct {
