@@ -3,6 +3,7 @@ package kuadrant_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -247,4 +248,34 @@ func (r *rig) eventually(is func() bool) {
 			r.tb.Fatal("it never came to that")
 		}
 	}
+}
+
+// Many reserve at once, at two doors, and never more than there is.
+func TestManyReserveAtOnce(t *testing.T) {
+	n, path := openNode(t), write(t, one("10"))
+	rigs := []*rig{newRig(t, n, path), newRig(t, n, path)}
+	ids := make(chan string, 100)
+	var all sync.WaitGroup
+	for i := range cap(ids) {
+		all.Go(func() {
+			got, err := rigs[i%2].client.Reserve(t.Context(), &kuadrantpb.ReserveRequest{Domain: "ns", Descriptors: descriptors(alice), Amount: 1})
+			if err != nil {
+				t.Error(err)
+			}
+			if got.GetCode() == ok {
+				ids <- got.GetReservationId()
+			}
+		})
+	}
+	all.Wait()
+	close(ids)
+	if len(ids) != 10 {
+		t.Errorf("%d of %d reservations hold one of 10", len(ids), cap(ids))
+	}
+	for id := range ids {
+		all.Go(func() { rigs[1].commit(true, id, 0, alice) })
+		all.Go(func() { rigs[0].commit(true, id, 0, alice) })
+	}
+	all.Wait()
+	rigs[0].left(10, alice)
 }

@@ -91,6 +91,7 @@ func (b *bubble) left(when string, want uint64) {
 
 // windows are both kinds: one whose holds are in the memory of the owner, and one whose holds are stored.
 func windows(t *testing.T, test func(b *bubble, window time.Duration)) {
+	t.Helper()
 	for _, seconds := range []int{600, 3600} {
 		t.Run(fmt.Sprint(seconds), func(t *testing.T) {
 			inBubble(t, seconds, func(b *bubble) { test(b, time.Duration(seconds)*time.Second) })
