@@ -100,6 +100,10 @@ test-clients-typescript: ## build and test the client for TypeScript, against a 
 .PHONY: test-clients-python
 test-clients-python: ## test the client for Python against a cluster, with Debian's Python and frameworks
 	$(step) "tests of clients/python" bash .ci/clients-python
+.PHONY: doors-traefik
+doors-traefik: ## have Traefik's own rate limiter ask a cluster for Redis; it takes some minutes to build the first time
+	$(step) "modules of cluster-tests/traefik are what its go.sum says" bash -c 'cd cluster-tests/traefik && ./upstream.sh && go mod verify && go mod tidy -diff'
+	$(step) "Traefik's rate limiter" bash .ci/gotest --show-passed --none-skipped -count=1 -timeout 30m -run '^TestTraefik$$' ./cluster-tests -args -traefik
 
 .PHONY: test-simulation
 test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before, and a planet for some seconds
@@ -140,6 +144,7 @@ before-release: ## run what is too long for CI, before each release: see CONTRIB
 	$(MAKE) mutants
 	$(MAKE) simulate HOURS=2000
 	$(MAKE) events
+	$(MAKE) doors-traefik
 	$(MAKE) nemesis TIME=30m
 
 .PHONY: fuzz
