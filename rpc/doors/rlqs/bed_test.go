@@ -132,9 +132,16 @@ func (b *bed) dial(told func(*rlqsv3.RateLimitQuotaResponse), delay func() time.
 // inBubble runs f in virtual time, and ends all of its streams.
 func inBubble(t *testing.T, limits string, f func(b *bed)) {
 	t.Helper()
+	inBubbleBy(t, limits, func(l limit.Limiter) limit.Limiter { return l }, f)
+}
+
+// inBubbleBy is inBubble for a door that asks by another limiter.
+func inBubbleBy(t *testing.T, limits string, by func(limit.Limiter) limit.Limiter, f func(b *bed)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		system, doc := start(t, limits)
-		b := newBed(t, system, func() *limit.Document { return doc })
+		b := newBed(t, by(system), func() *limit.Document { return doc })
+		b.system = system
 		f(b)
 		b.close()
 		system.Close()

@@ -1,6 +1,7 @@
 package rlqs_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -17,12 +18,13 @@ type history struct {
 	cuts   float64 // a second, of each stream
 	calm   float64 // of Envoys that ask for little
 	fast   float64 // requests a second of those that ask for more
+	far    bool    // the cluster
 	rushes float64 // a second: all that Envoys have is spent at once, and all that the bucket has
 }
 
 func draw(seed uint64) history {
 	r := rand.New(rand.NewPCG(seed, 9))
-	h := history{random: r, envoys: 1 + r.IntN(6), cuts: []float64{0, 0.02, 0.3}[r.IntN(3)], calm: r.Float64(), fast: 1 + 300*r.Float64()*r.Float64(), rushes: []float64{0.05, 0.2, 1}[r.IntN(3)]}
+	h := history{random: r, envoys: 1 + r.IntN(6), cuts: []float64{0, 0.02, 0.3}[r.IntN(3)], calm: r.Float64(), fast: 1 + 300*r.Float64()*r.Float64(), rushes: []float64{0.05, 0.2, 1}[r.IntN(3)], far: r.IntN(3) == 0}
 	if rate := 1 + r.IntN(100); r.IntN(4) > 0 {
 		h.limit = fmt.Sprintf("{capacity: %d, refill: %d/s, consistency: leased}", 1+int(float64(rate)*(1.5+18*r.Float64())), rate)
 	} else {
@@ -41,7 +43,7 @@ func TestRandomHistories(t *testing.T) {
 	for seed := range histories {
 		h := draw(seed)
 		t.Run(fmt.Sprintf("%d: %s, %d Envoys", seed, h.limit, h.envoys), func(t *testing.T) {
-			inBubble(t, "limits: {api: "+h.limit+"}", func(b *bed) {
+			inBubbleBy(t, "limits: {api: "+h.limit+"}", h.cluster, func(b *bed) {
 				t := b.t
 				passed += h.play(t, b)
 			})
@@ -50,6 +52,23 @@ func TestRandomHistories(t *testing.T) {
 	if passed < 1000 {
 		t.Errorf("%d requests passed in all histories", passed)
 	}
+}
+
+// cluster is what the door asks. Some are far away, and sometimes further than an assignment can wait for.
+func (h *history) cluster(l limit.Limiter) limit.Limiter {
+	if h.far {
+		return distant{l}
+	}
+	return l
+}
+
+type distant struct{ limit.Limiter }
+
+func (l distant) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	<-time.After(upTo(300 * time.Millisecond))
+	d, err := l.Limiter.Check(ctx, r)
+	<-time.After(upTo(300 * time.Millisecond))
+	return d, err
 }
 
 // play lets the history happen, for a minute.
