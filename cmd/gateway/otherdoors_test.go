@@ -23,6 +23,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/rpc/pb/gubernatorpb"
+	"github.com/jeton-dev/jeton/rpc/pb/kuadrantpb"
 )
 
 // The document knows the doors that there are.
@@ -40,6 +41,7 @@ func TestDoorsOfAGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(rules, "d.yaml"), "{domain: gateway, descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 1}}]}")
+	write(t, filepath.Join(dir, "kuadrant.yaml"), "[{namespace: gateway, max_value: 10, seconds: 31536000, conditions: [], variables: []}]")
 	tokens := filepath.Join(dir, "tokens")
 	write(t, tokens, "0123456789abcdef\n")
 	if err := os.Chmod(tokens, 0o600); err != nil {
@@ -47,7 +49,7 @@ func TestDoorsOfAGateway(t *testing.T) {
 	}
 	path := filepath.Join(dir, "gateway.yaml")
 	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 2s}\nadmin: {listen: '127.0.0.1:0'}\n"+
-		"doors: {grpc: [extauthz, gubernator, rls, rlqs], listen: '127.0.0.1:0', rls_config: rules, redis: '127.0.0.1:0', redis_token_file: tokens}\n"+
+		"doors: {grpc: [extauthz, gubernator, kuadrant, rls, rlqs], listen: '127.0.0.1:0', rls_config: rules, kuadrant_config: kuadrant.yaml, redis: '127.0.0.1:0', redis_token_file: tokens}\n"+
 		"routes: [{name: api, path: /api, checks: [{key: ['door:{ip}'], limits: [two]}]}]\n")
 	r := openAt(t, path, Config{})
 	conn, err := grpc.NewClient("passthrough:///"+r.DoorsAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -90,6 +92,17 @@ func TestDoorsOfAGateway(t *testing.T) {
 	}})
 	if err != nil || hits.GetResponses()[0].GetRemaining() != 3 {
 		t.Errorf("gubernator's: %v, %v", hits, err)
+	}
+	kuadrant, id := kuadrantpb.NewRateLimitServiceClient(conn), ""
+	for i, want := range []ratelimitv3.RateLimitResponse_Code{ratelimitv3.RateLimitResponse_OK, ratelimitv3.RateLimitResponse_OVER_LIMIT} {
+		held, err := kuadrant.Reserve(t.Context(), &kuadrantpb.ReserveRequest{Domain: "gateway", Amount: 6})
+		if err != nil || held.GetCode() != want {
+			t.Errorf("Kuadrant's reservation %d: %v, %v, want %v", i, held, err, want)
+		}
+		id += held.GetReservationId()
+	}
+	if a, err := kuadrant.Commit(t.Context(), &kuadrantpb.CommitRequest{Domain: "gateway", ReservationId: id, ActualAmount: 1}); err != nil || !a.GetReservationReleased() {
+		t.Errorf("Kuadrant's commit: %v, %v", a, err)
 	}
 	c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), Password: "0123456789abcdef", DisableIdentity: true, MaxRetries: -1})
 	defer c.Close() //nolint:errcheck // likewise
