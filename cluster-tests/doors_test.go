@@ -126,7 +126,7 @@ func TestDoorsKilled(t *testing.T) {
 	}
 	healed := time.Now()
 	b.fault(healed, "healed")
-	b.wait(func() bool { return time.Since(healed) > doorsCalm }, "time does not pass")
+	b.wait(func() bool { return time.Since(healed) > doorsCalm }, func() string { return "time does not pass" })
 	stop()
 	b.serve()
 	b.verdict()
@@ -280,18 +280,18 @@ func (b *besieged) call(l *doorLimit, c *doorClient, nth int, cost int64) error 
 // until returns when so many more calls have ended.
 func (b *besieged) until(n int) {
 	b.Helper()
-	b.wait(func() bool { return b.ended.Load() >= int64(n) }, "calls do not end")
+	b.wait(func() bool { return b.ended.Load() >= int64(n) }, func() string { return "calls do not end" })
 	b.ended.Store(0)
 }
 
-// wait returns when it is so.
-func (b *besieged) wait(so func() bool, otherwise string) {
+// wait returns when it is so. Otherwise says what is wrong.
+func (b *besieged) wait(so func() bool, otherwise func() string) {
 	b.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(time.Minute); !so(); <-tick.C {
 		if time.Now().After(end) {
-			b.Fatal("after a minute: ", otherwise)
+			b.Fatal("after a minute: ", otherwise())
 		}
 	}
 }
@@ -344,7 +344,7 @@ func (b *besieged) startGateway() {
 	if err := b.gateway.Begin(); err != nil {
 		b.Fatal(err)
 	}
-	b.wait(func() bool { return b.gateway.Serves(b.Context()) }, "the gateway does not serve: "+b.gateway.Log())
+	b.wait(func() bool { return b.gateway.Serves(b.Context()) }, func() string { return "the gateway does not serve: " + b.gateway.Log() })
 }
 
 // serve asks at every door of every process for every limit, until each has decided.
@@ -354,8 +354,9 @@ func (b *besieged) serve() {
 	for _, l := range b.limits {
 		for i := range l.clients {
 			var last error
-			b.wait(func() bool { last = b.call(l, &l.clients[i], n%doorsKeys, 1); return last == nil },
-				fmt.Sprintf("%s at %s does not decide %s: %v", l.clients[i].door, l.clients[i].at, l.rule.Name, last))
+			b.wait(func() bool { last = b.call(l, &l.clients[i], n%doorsKeys, 1); return last == nil }, func() string {
+				return fmt.Sprintf("%s at %s does not decide %s: %v", l.clients[i].door, l.clients[i].at, l.rule.Name, last)
+			})
 			n++
 		}
 	}
