@@ -126,3 +126,25 @@ func TestInvalidOnTheWire(t *testing.T) {
 		}
 	}
 }
+
+// A message that would be large once it is read ends the stream, and other streams go on.
+func TestManyFields(t *testing.T) {
+	t.Parallel()
+	n := openNode(t)
+	other := connect(t, n)
+	report(t, other, "d", api)
+	m := &rlqsv3.RateLimitQuotaUsageReports{Domain: "d"}
+	for range 100_000 {
+		m.BucketQuotaUsages = append(m.BucketQuotaUsages, &rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{BucketId: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api"}}})
+	}
+	stream := connect(t, n)
+	if err := stream.Send(m); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := stream.Recv(); err == nil || !strings.Contains(err.Error(), "more than 400000 fields") {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := other.Recv(); err != nil || len(got.GetBucketAction()) != 1 {
+		t.Errorf("another stream: %v, %v", got, err)
+	}
+}
