@@ -133,7 +133,7 @@ var mayImport = map[string][]string{
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
-var pure = []string{"actor/lease", "actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "rpc/doors/rls/descriptors", "storage/difference", "storage/register"}
+var pure = []string{"actor/lease", "actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "rpc/doors/kuadrant/limitfile", "rpc/doors/rls/descriptors", "storage/difference", "storage/register"}
 
 // independent are the packages that know nothing of jeton, so that what they say of it does not rest on it.
 var independent = []string{"cluster-tests/history"}
