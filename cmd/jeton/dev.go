@@ -202,6 +202,9 @@ As clients of other systems do (docs/doors.md): Redis' protocol at {{.First.Redi
   curl http://{{.First.HTTP}}/v1/GetRateLimits -d '{"requests":[{"name":"sample","uniqueKey":"user:42","hits":1,"limit":10,"duration":60000}]}'
   grpcurl -plaintext -d '{"domain":"sample","descriptors":[{"entries":[{"key":"user","value":"42"}]}]}' {{.First.GRPC}} envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit
   grpcurl -plaintext -d '{"domain":"sample","descriptors":[{"entries":[{"key":"user","value":"42"}]}],"amount":600}' {{.First.GRPC}} kuadrant.service.ratelimit.v1.RateLimitService/Reserve
+{{- if .Search}}
+  (echo '{"domain":"sample","bucket_quota_usages":[{"bucket_id":{"bucket":{"limit":"search","key":"user:42"}},"num_requests_allowed":"3"}]}'; sleep 1) | grpcurl -plaintext -d @ {{.First.GRPC}} envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLimitQuotas
+{{- end}}
   grpcurl -plaintext -d '{"attributes":{"source":{"address":{"socketAddress":{"address":"203.0.113.9"}}},"request":{"http":{"method":"GET","host":"localhost","path":"/v1/items","scheme":"http"}}}}' {{.Doors}} envoy.service.auth.v3.Authorization/Check
 
   kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else if eq 2 (len .Nodes)}}its keys wait until it is started again: two nodes keep one replica of each, three and more keep three{{else}}checks go on; it is started again{{end}}

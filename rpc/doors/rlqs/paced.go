@@ -1,49 +1,63 @@
 package rlqs
 
 import (
+	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // sayEvery is how often the log has a line of one kind.
 const sayEvery = 10 * time.Second
 
-// paced is a log in which lines of one kind come seldom: what strangers cause does not fill it.
+// paced is a log in which lines of one kind come seldom, each with how many were left out: what strangers cause does not fill it.
 type paced struct {
-	to *slog.Logger
-
-	mu   sync.Mutex
-	last map[string]time.Time // by kind, of which there are few
+	to     *slog.Logger
+	limits func() *limit.Document
+	lines  *bound.Lines
 }
 
-// due says whether there was no line of that kind for a while.
-func (p *paced) due(kind string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	if last, some := p.last[kind]; some && now.Sub(last) < sayEvery {
-		return false
-	}
-	if p.last == nil {
-		p.last = map[string]time.Time{}
-	}
-	p.last[kind] = now
-	return true
+func newPaced(to *slog.Logger, limits func() *limit.Document) *paced {
+	return &paced{to, limits, bound.LinesEvery(sayEvery)}
 }
 
-// denied says why Envoy is told to deny all requests of a bucket.
-func (p *paced) denied(why refusal, at target) {
-	if p.due(string(why)) {
-		p.to.Warn("Envoy is told to deny all requests of a bucket", "limit", bound.Label(at.limit), "key", bound.Label(at.key), "because", refusals[why])
+// denied says why Envoy is told to deny all requests of a bucket: in a line for each limit that is stored, and one for all others. Detail may be nil.
+func (p *paced) denied(why refusal, at target, detail error) {
+	kind := string(why)
+	if why != refusedID && why != refusedUnknown {
+		kind += " " + at.limit
 	}
+	if before, may := p.lines.May(kind); may {
+		line := []any{"limit", bound.Label(at.limit), "key", bound.Label(at.key), "because", refusals[why], "more_since_last", before}
+		if near := p.near(at.limit); why == refusedUnknown && near != "" {
+			detail = fmt.Errorf("perhaps %s is meant", limit.Quote(near))
+		}
+		if detail != nil {
+			line = append(line, "detail", detail)
+		}
+		p.to.Warn("Envoy is told to deny all requests of a bucket", line...)
+	}
+}
+
+// near is the stored limit that is perhaps meant by a name.
+func (p *paced) near(name string) string {
+	doc := p.limits()
+	if doc == nil {
+		return ""
+	}
+	var names []string
+	for _, rule := range doc.Rules() {
+		names = append(names, rule.Name)
+	}
+	return spelling.Near(name, names)
 }
 
 // failed says why nothing can be assigned.
 func (p *paced) failed(at target, err error) {
-	if p.due("ask") {
-		p.to.Warn("nothing can be assigned to Envoy, which goes by its own configuration when what it has is over", "limit", at.limit, "error", err)
+	if before, may := p.lines.May("ask " + at.limit); may {
+		p.to.Warn("nothing can be assigned to Envoy, which goes by its own configuration when what it has is over", "limit", at.limit, "error", err, "more_since_last", before)
 	}
 }

@@ -62,7 +62,7 @@ func New(cfg Config) (*Door, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Door{cfg: cfg, counts: newCounts(), log: &paced{to: cfg.Logger}, begin: time.Now()}
+	d := &Door{cfg: cfg, counts: newCounts(), log: newPaced(cfg.Logger, cfg.Limits), begin: time.Now()}
 	return d, d.counts.register(cfg.Registerer)
 }
 
@@ -110,9 +110,9 @@ func (d *Door) newSubscriptions() *subscriptions {
 			d.seats.Add(-1)
 			d.counts.buckets.Dec()
 		},
-		refused: func(why refusal, at target) {
+		refused: func(why refusal, at target, detail error) {
 			d.counts.refused.WithLabelValues(string(why)).Inc()
-			d.log.denied(why, at)
+			d.log.denied(why, at, detail)
 		},
 	}
 }

@@ -27,14 +27,14 @@ type subscriptions struct {
 	seat    func() bool // takes a seat for a further bucket, if there is one, …
 	leave   func()      // … and gives it back
 	count   *counts
-	refused func(refusal, target)
+	refused func(refusal, target, error)
 }
 
 // report takes in what Envoy reports of one bucket: the first time it subscribes. Doc is the stored limits in force; nil while they are not known.
 func (s *subscriptions) report(now, wall int64, u usage, doc *limit.Document) {
 	at, err := targetOf(u.id.GetBucket())
 	if err != nil {
-		s.refuse(u, at, refusedID)
+		s.refuse(u, at, refusedID, err)
 		return
 	}
 	b := s.buckets[at]
@@ -43,11 +43,11 @@ func (s *subscriptions) report(now, wall int64, u usage, doc *limit.Document) {
 			return // the next report is in time
 		}
 		if _, why := termsOf(doc, at, wall); why != "" {
-			s.refuse(u, at, why)
+			s.refuse(u, at, why, nil)
 			return
 		}
 		if len(s.buckets) >= maxBuckets || !s.seat() {
-			s.refuse(u, at, refusedFull)
+			s.refuse(u, at, refusedFull, nil)
 			return
 		}
 		b = &bucket{target: at, id: u.id, tag: s.tag(), due: now}
@@ -58,9 +58,10 @@ func (s *subscriptions) report(now, wall int64, u usage, doc *limit.Document) {
 	heap.Fix(&s.due, b.place)
 }
 
-// refuse tells Envoy to deny all requests of a bucket, which is not kept: it is asked about again with the next report.
-func (s *subscriptions) refuse(u usage, at target, why refusal) {
-	s.refused(why, at)
+// refuse tells Envoy to deny all requests of a bucket, which is not kept: it is asked about again with the next report. Detail, if not nil,
+// says more.
+func (s *subscriptions) refuse(u usage, at target, why refusal, detail error) {
+	s.refused(why, at, detail)
 	if len(u.id.GetBucket()) > 0 {
 		s.out = append(s.out, action{id: u.id, strategy: all(typev3.RateLimitStrategy_DENY_ALL), life: denied})
 	}
@@ -91,7 +92,7 @@ func (s *subscriptions) step(now, wall int64, doc *limit.Document, most int) (as
 		default:
 			t, why := termsOf(doc, b.target, wall)
 			if why != "" {
-				s.refuse(usage{id: b.id}, b.target, why)
+				s.refuse(usage{id: b.id}, b.target, why, nil)
 				s.forget(b)
 				continue
 			}
