@@ -129,6 +129,9 @@ const maxInline = 128
 // buckets that lose nothing by it, and then those of which only receipts are left.
 func (sh *shard) tooManyInline(a *actor, m *mail, now int64) bool {
 	most := maxInline
+	if m.kind == settle {
+		most = 2 * maxInline // what others have held of the key is settled however many limits it has
+	}
 	if sh.held > sh.budget.keys {
 		most = 1
 	}

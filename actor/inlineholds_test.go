@@ -2,6 +2,7 @@ package actor
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,59 @@ func TestInlineHolds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Holds of invented limits end soon, and owe nothing: else a caller could keep a register for longer than --inline-fill allows, or shut a bucket for years.
+func TestInlineHoldsAreShort(t *testing.T) {
+	for field, holds := range map[string]limit.Holds{
+		"hold":     {Longest: limit.LongestDefinedHold + time.Millisecond, MaxDebt: limit.NoDebt},
+		"max_debt": {Longest: time.Minute, MaxDebt: 1},
+	} {
+		for _, l := range []limit.Limit{
+			{Name: "line", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: holds},
+			{Name: "counted", Algorithm: limit.FixedWindow, Capacity: 10, Window: time.Hour, Holds: holds},
+		} {
+			err := limit.Request{Key: "k", Cost: 1, Hold: time.Second, Limits: []limit.Ref{limit.Inline(l)}}.Validate()
+			if wrong, ok := errors.AsType[*limit.FieldError](err); !ok || wrong.Field != "limits[0]."+field {
+				t.Errorf("%s of %s: %v", field, l.Name, err)
+			}
+		}
+	}
+	for _, debt := range []int64{0, limit.NoDebt} {
+		l := limit.Limit{Name: "l", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: limit.LongestDefinedHold, MaxDebt: debt}}
+		if err := (limit.Request{Key: "k", Cost: 1, Hold: time.Second, Limits: []limit.Ref{limit.Inline(l)}}).Validate(); (err == nil) != (debt == limit.NoDebt) {
+			t.Errorf("a debt of %d: %v", debt, err)
+		}
+	}
+}
+
+// What was held of a key is settled however many limits others invent for it meanwhile.
+func TestInlineHoldsOfACrowdedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.New().Now
+		s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now})
+		hold := func(name string, window, last time.Duration) (limit.Decision, error) {
+			return s.Check(t.Context(), limit.Request{Key: "k", Cost: 1, Hold: last, Limits: []limit.Ref{limit.Inline(limit.Limit{
+				Name: name, Algorithm: limit.FixedWindow, Capacity: 10, Window: window, Holds: limit.Holds{Longest: limit.LongestDefinedHold, OnExpiry: limit.Free, MaxDebt: limit.NoDebt},
+			})}})
+		}
+		mine, err := hold("mine", time.Hour, limit.LongestDefinedHold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute) // the key sleeps
+		for i := range 2 * maxInline {
+			if _, err = hold(fmt.Sprint("n", i), time.Second, limit.LongestDefinedHold); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, limit.ErrOverloaded) {
+			t.Errorf("the key takes any number of limits: %v", err)
+		}
+		if got, err := s.Settle(t.Context(), limit.Settlement{Hold: *mine.Hold, Used: 0}); err != nil || got.Returned != 1 {
+			t.Errorf("settled among them: %+v, %v", got, err)
+		}
+	})
 }
 
 // What a settlement says of a limit that a request has defined is checked as a check of it is.

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/internal/memo"
 )
@@ -23,6 +24,9 @@ var (
 	defined memo.Memo[Limit, *Rule]
 	seed    = maphash.MakeSeed()
 )
+
+// LongestDefinedHold is how long a hold may last of a limit that a request defines.
+const LongestDefinedHold = 10 * time.Minute
 
 // definedRule is the rule of a limit that a request defines.
 func definedRule(l *Limit) (*Rule, error) {
@@ -62,6 +66,13 @@ func (l *Limit) ownTexts() {
 func (l *Limit) inline() (*Rule, error) {
 	if l.Penalty != (Penalty{}) {
 		return nil, &FieldError{Field: penaltyFields[0], Problem: "is for stored limits: callers invent limits, and each penalty is remembered for days"}
+	}
+	if l.Holds.Longest > LongestDefinedHold {
+		return nil, &FieldError{Field: holdFields[0], Problem: fmt.Sprintf("%s is more than %s: a longer hold is for stored limits, for callers invent limits, and what is held is kept",
+			durationText(l.Holds.Longest), durationText(LongestDefinedHold))}
+	}
+	if l.Holds.Longest > 0 && l.Holds.MaxDebt != NoDebt {
+		return nil, &FieldError{Field: "max_debt", Problem: "is not 0: debt is for stored limits, for callers invent limits, and owe what they say"}
 	}
 	if l.Consistency != "" {
 		return nil, &FieldError{Field: "consistency", Problem: "is for stored limits, which edges know beforehand"}

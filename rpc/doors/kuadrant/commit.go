@@ -3,7 +3,6 @@ package kuadrant
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/doors/kuadrant/limitfile"
@@ -33,14 +32,11 @@ func (d *Door) commit(ctx context.Context, matches []limitfile.Match, id string,
 		if err != nil && !errors.Is(err, limit.ErrUnknownHold) {
 			return released, err
 		}
-		for j, l := range got.Limits {
-			if l.State == limit.HoldUnknown || j >= len(h.Limits) {
+		for _, l := range got.Limits {
+			if l.State == limit.HoldUnknown {
 				continue
 			}
 			released, settled[bucket{h.Key, l.Name}] = true, true
-			if over := used - h.Granted; over > 0 && startsAnew(h.Limits[j].Inline, r.made, time.Now()) {
-				uses = append(uses, use{h.Key, h.Limits[j].Ref(), over})
-			}
 		}
 	}
 	d.metrics.commits.WithLabelValues(map[bool]string{true: "settled", false: "charged"}[released]).Inc()
@@ -56,16 +52,3 @@ func (d *Door) commit(ctx context.Context, matches []limitfile.Match, id string,
 
 // A bucket is one key's bucket of one limit.
 type bucket struct{ key, limit string }
-
-// startsAnew says whether the window in which a hold was taken is over, and a settlement counts there: what was used beyond the hold is then used of the window of now. A settlement of
-// a window that is kept in memory charges the window of now by itself.
-func startsAnew(l *limit.Limit, made, now time.Time) bool {
-	if l == nil || l.Window <= inMemory {
-		return false
-	}
-	end := made.UnixNano()/int64(l.Window) + 1
-	return now.UnixNano()/int64(l.Window) >= end
-}
-
-// inMemory is how long the windows are whose holds their owner keeps in memory.
-const inMemory = 10 * time.Minute

@@ -143,7 +143,22 @@ func TestCommitLongAfter(t *testing.T) {
 	})
 }
 
-// What was held counts in the window in which it was reserved, and what was used beyond it in the window of the commit.
+// A commit whose answer was lost is repeated in the next window: it was charged in the one before, and is not charged again.
+func TestCommitRepeatedInTheNextWindow(t *testing.T) {
+	windows(t, func(b *bubble, window time.Duration) {
+		pass(window - 10*time.Second)
+		id, _ := b.reserve(4, time.Minute)
+		b.commit(id, 7)
+		b.left("in the window of the commit", 3)
+		pass(15 * time.Second)
+		if !b.commit(id, 7) {
+			b.tb.Error("the repetition finds nothing")
+		}
+		b.left("after the repetition", 10)
+	})
+}
+
+// What was held counts in the window in which it was reserved. What was used beyond it counts there too if the window is stored, and in the window of the commit if its owner keeps it in memory.
 func TestCommitInTheNextWindow(t *testing.T) {
 	windows(t, func(b *bubble, window time.Duration) {
 		pass(window - 10*time.Second)
@@ -157,7 +172,11 @@ func TestCommitInTheNextWindow(t *testing.T) {
 				b.tb.Error("a commit finds nothing")
 			}
 		}
-		b.left("after the commits", 7)
+		left := uint64(7)
+		if window > 10*time.Minute {
+			left = 10
+		}
+		b.left("after the commits", left)
 		pass(window)
 		b.left("in the one after that", 10)
 	})

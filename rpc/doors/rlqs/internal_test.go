@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 )
 
 const second = int64(time.Second)
@@ -208,4 +209,26 @@ func FuzzReports(f *testing.F) {
 			now += min(max(step, 0), 100*second)
 		}
 	})
+}
+
+// An Envoy that connects again gets an assignment that is another one than it had, or it would go on with the token bucket that it has spent.
+func TestStreamsBeginApart(t *testing.T) {
+	doc, err := limit.ParseDocument([]byte("limits: {api: {capacity: 1000, refill: 100/s, consistency: leased}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Config{Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serials := map[int32]bool{}
+	for range 20 {
+		s := d.newSubscriptions()
+		s.report(1, 1, usage{id: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api", "key": "k"}}}, doc)
+		serials[s.buckets[target{"api", "k"}].serial] = true
+		s.close()
+	}
+	if len(serials) < 15 {
+		t.Errorf("20 streams begin with %d serials", len(serials))
+	}
 }

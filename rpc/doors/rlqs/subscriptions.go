@@ -50,7 +50,7 @@ func (s *subscriptions) report(now, wall int64, u usage, doc *limit.Document) {
 			s.refuse(u, at, refusedFull, nil)
 			return
 		}
-		b = &bucket{target: at, id: u.id, tag: s.tag(), due: now}
+		b = &bucket{target: at, id: u.id, tag: s.tag(), serial: int32(s.random() * serials), due: now}
 		s.buckets[at] = b
 		heap.Push(&s.due, b)
 	}
