@@ -24,16 +24,6 @@ func ofKuadrant() []Mutant {
 			Caught: []Hunt{{Package: "./rpc/doors/kuadrant", Run: "^TestReservationsEnd$", Says: `after a minute, less than 7 are left`}},
 		},
 		{
-			Name: "what Kuadrant used in the next window is lost",
-			Why:  "a settlement of a stored window counts there; what was used beyond the hold after its end counts in the window of the commit",
-			Edits: []Edit{{
-				File: "rpc/doors/kuadrant/commit.go",
-				Old:  "return now.UnixNano()/int64(l.Window) >= end",
-				New:  "return now.UnixNano()/int64(l.Window) > end",
-			}},
-			Caught: []Hunt{{Package: "./rpc/doors/kuadrant", Run: "^TestCommitInTheNextWindow$", Says: `after the commits, more than 7 are left`}},
-		},
-		{
 			Name: "values of Kuadrant that share a key",
 			Why:  "values of variables are the client's to choose; without escapes, one of them can name the bucket of others",
 			Edits: []Edit{{

@@ -41,13 +41,13 @@ const largeMessage = 16 << 10
 
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	ctx := context.Background()
+	ctx, fields := context.Background(), new(int)
 	if s, ok := v.(*Received); ok {
-		s.bytes, v, ctx = data.Len(), s.Message, s.Ctx
+		s.bytes, s.fields, v, ctx, fields = data.Len(), 0, s.Message, s.Ctx, &s.fields
 	}
 	m, ok := v.(incoming)
 	if !ok {
-		if m, ok = asForeign(v); !ok {
+		if m, ok = asForeign(v, fields); !ok {
 			return c.CodecV2.Unmarshal(data, v)
 		}
 	}

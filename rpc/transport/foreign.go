@@ -17,16 +17,20 @@ const maxForeignFields = 400_000
 var errManyFields = errors.New("the message has more than 400000 fields: send less at once")
 
 // foreign is a message of another project's protocol. Its type was generated elsewhere, so it cannot bound itself what it reads.
-type foreign struct{ proto.Message }
+type foreign struct {
+	proto.Message
 
-// asForeign is a message as foreign, if it is.
-func asForeign(v any) (m foreign, ok bool) {
+	fields *int // how many it has, once it is read
+}
+
+// asForeign is a message as foreign, if it is, which says in fields how many it has.
+func asForeign(v any, fields *int) (m foreign, ok bool) {
 	p, ok := v.(proto.Message)
 	if !ok {
 		return foreign{}, false
 	}
 	name := string(p.ProtoReflect().Descriptor().FullName())
-	return foreign{p}, strings.HasPrefix(name, "envoy.") || strings.HasPrefix(name, "kuadrant.")
+	return foreign{p, fields}, strings.HasPrefix(name, "envoy.") || strings.HasPrefix(name, "kuadrant.")
 }
 
 // UnmarshalWire implements incoming.
@@ -35,6 +39,7 @@ func (m foreign) UnmarshalWire(data []byte) error {
 	if err := countFields(m.ProtoReflect().Descriptor(), data, &left); err != nil {
 		return err
 	}
+	*m.fields = maxForeignFields - left
 	return proto.Unmarshal(data, m.Message)
 }
 

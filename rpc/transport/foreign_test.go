@@ -58,3 +58,15 @@ func nested(tag byte, message []byte) []byte {
 	}
 	return append(append(b, byte(length)), message...)
 }
+
+// How many fields a message of Envoy's has is known once it is read: a stream counts what they take, which is many times their bytes.
+func TestFieldsOfForeignMessages(t *testing.T) {
+	data, err := proto.Marshal(&ratelimitv3.RateLimitRequest{Domain: "d", Descriptors: []*commonv3.RateLimitDescriptor{{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: "k"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Received{Message: new(ratelimitv3.RateLimitRequest), Ctx: t.Context()}
+	if err := NewCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, r); err != nil || r.fields != 4 || r.bytes != len(data) {
+		t.Errorf("%d fields, %d bytes, %v", r.fields, r.bytes, err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 type Received struct {
 	Message any
 	bytes   int             // it had
+	fields  int             // it had, if it is another project's
 	Ctx     context.Context //nolint:containedctx // grpc hands a codec none
 }
 

@@ -19,8 +19,10 @@ const (
 	unreadWithin = 10 * time.Second
 	// streamCost is about what a stream costs besides its messages: goroutines, and what came and is not read yet.
 	streamCost = 64 << 10
-	// parsedCost is how many times as large as its bytes a message of a stream is, once it is read.
-	parsedCost = 4
+	// parsedCost is how many times as large as its bytes a message of a stream is, once it is read; and foreignCost what a field of one of another
+	// project's takes, at least.
+	parsedCost  = 4
+	foreignCost = 200
 	// keptMessages is how many messages of a stream may be there at once: one waits, one is at work, one is read.
 	keptMessages = 3
 )
@@ -118,7 +120,7 @@ func (b *boundedStream) RecvMsg(m any) error {
 	err := b.ServerStream.RecvMsg(&b.read)
 	b.read.Message = nil
 	if err == nil {
-		b.hold(b.read.bytes * parsedCost)
+		b.hold(max(b.read.bytes*parsedCost, b.read.fields*foreignCost))
 	}
 	return err
 }

@@ -80,7 +80,7 @@ type session struct {
 const (
 	maxTogether = limit.MaxBatch
 	fewTogether = 128
-	maxWaiting  = 100_000
+	maxWaiting  = 20_000
 )
 
 // waiting is a check that is decided with others.

@@ -190,7 +190,7 @@ func FuzzReports(f *testing.F) {
 		if proto.Unmarshal(b, &m) != nil {
 			return
 		}
-		s := door.newSubscriptions()
+		s := door.newSubscriptions("192.0.2.1")
 		defer s.close()
 		now := second
 		for range 4 {
@@ -223,7 +223,7 @@ func TestStreamsBeginApart(t *testing.T) {
 	}
 	serials := map[int32]bool{}
 	for range 20 {
-		s := d.newSubscriptions()
+		s := d.newSubscriptions("192.0.2.1")
 		s.report(1, 1, usage{id: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api", "key": "k"}}}, doc)
 		serials[s.buckets[target{"api", "k"}].serial] = true
 		s.close()

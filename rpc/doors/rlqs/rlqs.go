@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	rlqsv3 "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
@@ -25,7 +24,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// The bounds of a door.
+// The bounds of a door. One address has a quarter of each.
 const (
 	maxStreams = 1024
 	maxSeats   = 65_536 // buckets of all streams
@@ -51,7 +50,7 @@ type Door struct {
 	begin   time.Time
 	running sync.WaitGroup // the goroutines of streams that read and send
 
-	streams, seats atomic.Int64
+	streams, seats *shares
 }
 
 // New makes a Door.
@@ -62,7 +61,7 @@ func New(cfg Config) (*Door, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Door{cfg: cfg, counts: newCounts(), log: newPaced(cfg.Logger, cfg.Limits), begin: time.Now()}
+	d := &Door{cfg: cfg, counts: newCounts(), log: newPaced(cfg.Logger, cfg.Limits), begin: time.Now(), streams: newShares(maxStreams), seats: newShares(maxSeats)}
 	return d, d.counts.register(cfg.Registerer)
 }
 
@@ -86,28 +85,19 @@ type service struct {
 // now is a clock that only goes on, in nanoseconds since some time before the door was made.
 func (d *Door) now() int64 { return int64(time.Since(d.begin)) + 1 }
 
-// take takes one of so many, if there is one.
-func take(of *atomic.Int64, most int64) bool {
-	if of.Add(1) > most {
-		of.Add(-1)
-		return false
-	}
-	return true
-}
-
-// newSubscriptions are those of a stream that has begun.
-func (d *Door) newSubscriptions() *subscriptions {
+// newSubscriptions are those of a stream that has begun, from that address.
+func (d *Door) newSubscriptions(from string) *subscriptions {
 	return &subscriptions{
 		buckets: map[target]*bucket{}, random: rand.Float64, tag: rand.Uint64, count: d.counts,
 		seat: func() bool {
-			if !take(&d.seats, maxSeats) {
+			if !d.seats.take(from) {
 				return false
 			}
 			d.counts.buckets.Inc()
 			return true
 		},
 		leave: func() {
-			d.seats.Add(-1)
+			d.seats.leave(from)
 			d.counts.buckets.Dec()
 		},
 		refused: func(why refusal, at target, detail error) {

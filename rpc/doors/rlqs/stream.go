@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ const (
 	maxUsages = 20_000
 	// silence is how long a stream may bring no report. Envoy reports every five seconds, also where it has no buckets.
 	silence = int64(5 * time.Minute)
+	// firstWithin is how long the first one may take, which Envoy sends at once.
+	firstWithin = int64(10 * time.Second)
 )
 
 // A stream is that of one Envoy.
@@ -40,15 +43,15 @@ type stream struct {
 
 // StreamRateLimitQuotas implements rlqsv3.RateLimitQuotaServiceServer. It ends when Envoy ends it, sends what is invalid, or does not read; or with the server.
 func (s service) StreamRateLimitQuotas(conn rlqsv3.RateLimitQuotaService_StreamRateLimitQuotasServer) error {
-	d := s.door
-	if !take(&d.streams, maxStreams) {
-		return status.Errorf(codes.ResourceExhausted, "%d Envoys have a stream open here: connect to another node", maxStreams)
+	d, from := s.door, hostOf(conn.Context())
+	if !d.streams.take(from) {
+		return status.Errorf(codes.ResourceExhausted, "%d Envoys have a stream open here, or %d of one address: connect to another node", maxStreams, maxStreams/4)
 	}
-	defer d.streams.Add(-1)
+	defer d.streams.leave(from)
 	d.counts.streams.Inc()
 	defer d.counts.streams.Dec()
 	ctx, cancel := context.WithCancel(conn.Context())
-	of := &stream{door: d, envoy: "envoy " + address(ctx), conn: conn, subs: d.newSubscriptions(), answers: make(chan answer, maxAsks)}
+	of := &stream{door: d, envoy: "envoy " + address(ctx), conn: conn, subs: d.newSubscriptions(from), answers: make(chan answer, maxAsks)}
 	defer of.subs.close()
 	defer of.asks.Wait()
 	defer cancel()
@@ -62,6 +65,15 @@ func address(ctx context.Context) string {
 		text = p.Addr.String()
 	}
 	return text[:min(len(text), limit.MaxEdge-len("envoy "))]
+}
+
+// hostOf is the address of who asks, without a port.
+func hostOf(ctx context.Context) string {
+	text := address(ctx)
+	if host, _, err := net.SplitHostPort(text); err == nil {
+		return host
+	}
+	return text
 }
 
 // read hands what Envoy reports over to run, and its end. It ends when the stream has.
@@ -108,21 +120,21 @@ func (s *stream) run(ctx context.Context) error {
 	defer close(messages)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	heard := s.door.now()
+	heard, patience := s.door.now(), firstWithin
 	for {
 		s.step(ctx)
 		incoming, outgoing := reports, ready
 		if s.full() {
 			incoming = nil
 		} else if s.asking < maxAsks {
-			timer.Reset(time.Duration(max(min(s.subs.next(), heard+silence)-s.door.now(), 0)))
+			timer.Reset(time.Duration(max(min(s.subs.next(), heard+patience)-s.door.now(), 0)))
 		}
 		if len(s.subs.out) == 0 {
 			outgoing = nil
 		}
 		select {
 		case m := <-incoming:
-			heard = s.door.now()
+			heard, patience = s.door.now(), silence
 			if err := s.report(m); err != nil {
 				s.door.counts.reports.WithLabelValues(invalid).Inc()
 				return err
@@ -135,8 +147,8 @@ func (s *stream) run(ctx context.Context) error {
 				s.door.counts.late.Inc()
 			}
 		case <-timer.C:
-			if s.door.now() >= heard+silence {
-				return status.Errorf(codes.DeadlineExceeded, "no report came for %v: Envoy opens a stream again with its next one", time.Duration(silence))
+			if s.door.now() >= heard+patience {
+				return status.Errorf(codes.DeadlineExceeded, "no report came for %v: Envoy opens a stream again with its next one", time.Duration(patience))
 			}
 		case err := <-end:
 			if errors.Is(err, io.EOF) {

@@ -58,11 +58,12 @@ func (s *subscriptions) report(now, wall int64, u usage, doc *limit.Document) {
 	heap.Fix(&s.due, b.place)
 }
 
-// refuse tells Envoy to deny all requests of a bucket, which is not kept: it is asked about again with the next report. Detail, if not nil,
+// refuse tells Envoy to deny all requests of a bucket, which is not kept: it is asked about again with the next report. Where there is no room for the bucket, or for
+// what it is to be told, Envoy goes by its own configuration. Detail, if not nil,
 // says more.
 func (s *subscriptions) refuse(u usage, at target, why refusal, detail error) {
 	s.refused(why, at, detail)
-	if len(u.id.GetBucket()) > 0 {
+	if len(u.id.GetBucket()) > 0 && why != refusedFull && len(s.out) < 2*maxActions {
 		s.out = append(s.out, action{id: u.id, strategy: all(typev3.RateLimitStrategy_DENY_ALL), life: denied})
 	}
 }

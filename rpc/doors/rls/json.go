@@ -15,8 +15,8 @@ import (
 
 // What a request in JSON may have at most. A message takes many times the bytes of its JSON.
 const (
-	maxJSON     = 1 << 20 // bytes
-	maxBrackets = 10_000  // that open an object or a list
+	maxJSON     = 64 << 10 // bytes
+	maxBrackets = 10_000   // that open an object or a list
 )
 
 // JSON answers the same requests and answers as JSON, for clients that do not speak gRPC: 200 with an answer that admits, 429 with one that denies, 400 for a request that can never be
@@ -27,7 +27,7 @@ func (d *Door) JSON() http.Handler {
 		if err != nil {
 			what := "the request was not read to its end"
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				what = "the request has more than 1 MiB"
+				what = "the request has more than 64 KiB"
 			}
 			http.Error(w, what, http.StatusBadRequest)
 			return

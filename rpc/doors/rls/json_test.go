@@ -36,9 +36,9 @@ func TestJSON(t *testing.T) {
 		{door, `{"domain": "d", "nonsense": 1}`, http.StatusBadRequest, "text/plain; charset=utf-8", "nonsense"},
 		{door, `{"domain": "", "descriptors": [{}]}`, http.StatusBadRequest, "text/plain; charset=utf-8", "domain must not be empty"},
 		{door, `{"domain": "d"}`, http.StatusBadRequest, "text/plain; charset=utf-8", "descriptor list must not be empty"},
-		{door, `"` + strings.Repeat("a", 1<<20) + `"`, http.StatusBadRequest, "text/plain; charset=utf-8", "more than 1 MiB"},
+		{door, `"` + strings.Repeat("a", 1<<20) + `"`, http.StatusBadRequest, "text/plain; charset=utf-8", "more than 64 KiB"},
 		{door, `{"domain": "d", "descriptors": [` + strings.TrimSuffix(strings.Repeat(`{},`, 11_000), ",") + `]}`, http.StatusBadRequest, "text/plain; charset=utf-8", "more than 10000 objects"},
-		{door, strings.Repeat("[", 500_000), http.StatusBadRequest, "text/plain; charset=utf-8", "more than 10000 objects"},
+		{door, strings.Repeat("[", 20_000), http.StatusBadRequest, "text/plain; charset=utf-8", "more than 10000 objects"},
 		{blind, good, http.StatusInternalServerError, "text/plain; charset=utf-8", "no node can be reached"},
 	} {
 		w := httptest.NewRecorder()

@@ -22,8 +22,8 @@ const (
 	// aliveEvery is after what silence the connection is proved. gRPC's servers cut off clients that do so within 5 minutes.
 	aliveEvery  = 6 * time.Minute
 	aliveWithin = 20 * time.Second
-	// refusedAgain is how long the client waits before it refuses what it has refused already: servers send that again at once.
-	refusedAgain = time.Second
+	// pace is how long the client waits between two answers at least: servers send again at once what was refused, and each is read whole.
+	pace = time.Second
 )
 
 // session is one connection to the server, and one stream over it. Its error says why it has ended.
@@ -50,7 +50,8 @@ func (c *Client) session(ctx context.Context, take func([]descriptors.Resource) 
 	}
 	// The version is left out at first: another server, or this one after a restart, may give the same version to something else.
 	ask := &discoveryv3.DiscoveryRequest{Node: c.node(), TypeUrl: typeURL}
-	refused := "" // the version that was refused last
+	refused := ""      // the version that was refused last
+	var last time.Time // when an answer was taken or refused
 	for {
 		if err := stream.Send(ask); err != nil {
 			if _, why := stream.Recv(); why != nil {
@@ -64,10 +65,11 @@ func (c *Client) session(ctx context.Context, take func([]descriptors.Resource) 
 		}
 		c.heard()
 		ask.ResponseNonce = answer.GetNonce()
+		if err := wait(ctx, time.Until(last.Add(pace))); err != nil {
+			return err
+		}
+		last = time.Now()
 		if ask.ErrorDetail != nil && answer.GetVersionInfo() == refused {
-			if err := wait(ctx, refusedAgain); err != nil {
-				return err
-			}
 			continue
 		}
 		ask.ErrorDetail = nil
