@@ -49,13 +49,18 @@ export function refuse({ status, json }: Answer, address: string): void {
   }
   if (status === 200 || status === 429) {
     if (typeof json === "object" && json !== null && !problem) return;
-    throw new Failed(`answered ${status}, and not as jeton's API does`, false);
+    throw new Failed(foreign(status), false);
   }
   if (problem) throw new JetonError({ ...problem, status }, address);
-  const detail =
-    `${address} answered ${status}, and not as jeton's API does: name the HTTP port of a node, 7702 unless said, ` +
-    `or the admin port of a gateway, 7781 unless said; redirects are not followed`;
+  const detail = `${address} ${foreign(status)}${status >= 300 && status < 400 ? "; redirects are not followed" : ""}`;
   throw new JetonError({ type: "about:blank", title: "The answer is not that of jeton's API", status, detail }, address);
+}
+
+const ports = "name the HTTP port of a node, 7702 unless said, or the admin port of a gateway, 7781 unless said";
+
+/** What an answer that is not the API's comes to. */
+export function foreign(status: number): string {
+  return `answered ${status}, and not as jeton's API does: ${ports}`;
 }
 
 /** The problem document that an answer is; undefined for another one. */
@@ -70,11 +75,17 @@ function problemOf(json: unknown): Problem | undefined {
 
 const refused = /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
+const notHTTP = /^HPE_|\binvalid HTTP\b|\bMalformed_?HTTP/i;
+const notTLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)|\bInvalidContentType\b/;
+
 /** Why fetch failed, for people, and whether the request cannot have been sent. */
 export function unsent(err: unknown): Failed {
   const { cause, code, message } = err as { cause?: { code?: string; message?: string }; code?: string; message?: string };
   const known = cause?.code ?? code ?? "";
   const text = cause?.message || known || message || String(err);
+  const told = `${known} ${text}`;
+  if (notHTTP.test(told)) return new Failed(`answered, and not in HTTP/1.1: ${ports}`, false);
+  if (notTLS.test(told)) return new Failed(`answered, and not in TLS: write http:// for a port without it, and ${ports}`, true);
   return new Failed(brief(text), refused.test(known) || /\bconnection refused\b/i.test(text));
 }
 

@@ -1,4 +1,4 @@
-import { Failed, read, refuse, unsent, type Answer } from "./answer.js";
+import { Failed, foreign, read, refuse, unsent, type Answer } from "./answer.js";
 import { Unavailable, type Attempt } from "./errors.js";
 import { pause, within } from "./time.js";
 
@@ -81,7 +81,7 @@ export class Caller {
     });
     refuse(answer, address);
     const value = as(answer.json as object);
-    if (value === undefined) throw new Failed(`answered ${answer.status}, and not as jeton's API does`, false);
+    if (value === undefined) throw new Failed(foreign(answer.status), false);
     return value;
   }
 

@@ -1,6 +1,7 @@
 import { baseURLs, Caller } from "./caller.js";
 import { AllDecision, Decision, type OnUnavailable, type Receipt } from "./decision.js";
 import { Unavailable } from "./errors.js";
+import { warning, type OnFailure } from "./failure.js";
 import type { ExtendHoldOptions, Hold, Settled, SettleOptions } from "./hold.js";
 import * as json from "./json.js";
 import { bucketPath, checkBody, randomId, span, tokens, type Check, type CheckOptions, type Limit } from "./request.js";
@@ -15,6 +16,8 @@ export interface ClientOptions {
   timeout?: number;
   /** What decides about a check, a hold or checkAll where no address answers in time; "error" unless said. */
   onUnavailable?: OnUnavailable;
+  /** Called with the error each time that "allow" or "deny" decides; unless said, it warns on the console, once a minute at most. */
+  onFailure?: OnFailure;
   /** Sends requests in place of the global fetch. */
   fetch?: typeof globalThis.fetch;
 }
@@ -47,12 +50,15 @@ const mostOfMany = 64 << 20;
 export class Client {
   readonly #caller: Caller;
   readonly #onUnavailable: OnUnavailable;
+  readonly #onFailure: OnFailure;
 
   constructor(options: ClientOptions) {
-    const { addresses, token, timeout = 1, onUnavailable = "error", fetch = globalThis.fetch } = options;
+    const { addresses, token, timeout = 1, onUnavailable = "error", onFailure = warning(), fetch = globalThis.fetch } = options;
     if (typeof timeout !== "number" || !(timeout > 0 && timeout <= 3600)) throw new TypeError(`timeout: ${String(timeout)} is not from 0 to 3600 seconds`);
     if (typeof fetch !== "function") throw new TypeError("fetch: is not a function; there is no global one here");
+    if (typeof onFailure !== "function") throw new TypeError("onFailure: is not a function");
     this.#onUnavailable = policy(onUnavailable);
+    this.#onFailure = onFailure;
     this.#caller = new Caller(baseURLs(addresses), timeout, token, fetch);
   }
 
@@ -138,6 +144,7 @@ export class Client {
       return await ask();
     } catch (err) {
       if (by === "error" || !(err instanceof Unavailable)) throw err;
+      this.#onFailure(err);
       return instead(by);
     }
   }

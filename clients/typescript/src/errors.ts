@@ -49,7 +49,7 @@ export class Unavailable extends JetonError {
   constructor(attempts: readonly Attempt[], after: number, options?: ErrorOptions) {
     const last = new Map(attempts.map((a) => [a.address, a.reason]));
     const told = Array.from(last, ([address, reason]) => `${address}: ${reason}`).join("; ");
-    const detail = `no answer after ${after.toFixed(2)} s${told && `: ${told}`}`;
+    const detail = `no usable answer after ${after.toFixed(2)} s${told && `: ${told}`}`;
     super({ type: "urn:jeton:problem:unavailable", title: "No decision could be made", status: 503, detail }, "", options);
     this.attempts = attempts;
   }

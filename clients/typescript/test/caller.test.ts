@@ -34,7 +34,7 @@ test("a server that never answers: the policy decides when the time is over", as
   assert.ok(err instanceof Unavailable && err instanceof JetonError);
   assert.ok(seconds >= 0.28 && seconds < 1.5, `${seconds}`);
   assert.deepEqual(new Set(err.attempts.map((a) => a.address)), new Set(addresses));
-  assert.match(err.message, /^no answer after 0\.\d+ s: http:\/\/127\.0\.0\.1:\d+: no answer in time; http/);
+  assert.match(err.message, /^no usable answer after 0\.\d+ s: http:\/\/127\.0\.0\.1:\d+: no answer in time; http/);
   assert.deepEqual([err.status, err.type], [503, "urn:jeton:problem:unavailable"]);
 
   const allow = await client.check("k", "demo", { onUnavailable: "allow" });
@@ -99,6 +99,57 @@ test("connections refused, broken connections, 502, 503, 504 and what is not the
   assert.match(err.message, /answered 503: detail of unavailable/);
   assert.match(err.message, /answered 200 with more than 1048576 bytes/);
   assert.match(err.message, /answered 502/);
+});
+
+const ports = "name the HTTP port of a node, 7702 unless said, or the admin port of a gateway, 7781 unless said";
+
+test("an address that is not that of the API is told, and what to name", async (t) => {
+  const other = await fake(t, (_, res) => res.end("hello"));
+  const missing = await fake(t, (_, res) => res.writeHead(404).end("<html>"));
+  const grpc = createServer((socket) => void socket.on("error", () => {}).end(Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 5, 0, 0, 64, 0])));
+  await new Promise<void>((listening) => grpc.listen(0, "127.0.0.1", listening));
+  t.after(() => grpc.close());
+  const cases: [address: string, says: string][] = [
+    [other.url, `answered 200, and not as jeton's API does: ${ports}`],
+    [missing.url, `answered 404, and not as jeton's API does: ${ports}`],
+    [`http://127.0.0.1:${(grpc.address() as { port: number }).port}`, `answered, and not in HTTP/1.1: ${ports}`],
+    [other.url.replace("http:", "https:"), `answered, and not in TLS: write http:// for a port without it, and ${ports}`],
+  ];
+  for (const [addresses, says] of cases) {
+    const [err] = await timed(new Client({ addresses }).check("k", "demo"));
+    assert.ok(err instanceof JetonError, String(err));
+    assert.ok(err.message.includes(addresses) && err.message.endsWith(says), err.message);
+    assert.doesNotMatch(err.message, /no answer/);
+  }
+});
+
+test("onFailure is called each time that a policy decides, and with nothing else", async (t) => {
+  const warned = t.mock.method(console, "warn", () => {});
+  const other = await fake(t, (_, res) => res.end("hello"));
+  const told: Error[] = [];
+  const client = new Client({ addresses: other.url, onUnavailable: "allow", onFailure: (err) => told.push(err) });
+  await client.check("k", "demo");
+  await client.hold("k", "demo", { for: 60, onUnavailable: "deny" });
+  await client.checkAll([{ key: "k", limits: "demo" }]);
+  assert.equal(told.length, 3);
+  assert.ok(told.every((err) => err instanceof Unavailable && err.message.includes(other.url)));
+  await assert.rejects(client.check("k", "demo", { onUnavailable: "error" }), Unavailable);
+  await assert.rejects(client.look("k", "demo"), Unavailable);
+  assert.deepEqual([told.length, warned.mock.callCount()], [3, 0]);
+});
+
+test("without onFailure a client warns, once a minute at most", async (t) => {
+  const warned = t.mock.method(console, "warn", () => {});
+  const now = performance.now.bind(performance);
+  let later = 0;
+  t.mock.method(performance, "now", () => now() + later);
+  const client = new Client({ addresses: await nothing(), onUnavailable: "allow" });
+  for (const [wait, count] of [[0, 1], [0, 1], [40_000, 1], [40_000, 2]] as const) {
+    later += wait;
+    assert.equal((await client.check("k", "demo")).allowed, true);
+    assert.equal(warned.mock.callCount(), count);
+  }
+  assert.match(String(warned.mock.calls[0]!.arguments[0]), /^jeton: onUnavailable decides in place of the cluster: no usable answer after .*ECONNREFUSED/);
 });
 
 test("a 503 is repeated at a single address, with the same request id", async (t) => {
@@ -185,6 +236,7 @@ test("a client is refused that could not ask", () => {
     [{ addresses: "http://a", timeout: NaN }, /timeout: NaN is not/],
     [{ addresses: "http://a", timeout: "1" }, /timeout: 1 is not|timeout/],
     [{ addresses: "http://a", fetch: 7 }, /fetch: is not a function/],
+    [{ addresses: "http://a", onFailure: "log" }, /onFailure: is not a function/],
     [{ addresses: "http://a", onUnavailable: "open" }, /onUnavailable: open is not/],
   ];
   for (const [options, says] of wrong) assert.throws(() => new Client(options as ClientOptions), (err) => err instanceof TypeError && says.test(err.message) && !/secret/.test(err.message), JSON.stringify(options));
