@@ -13,6 +13,7 @@ from . import answers
 from .answers import JSON, Decided, Denial, Settled
 from .client import AllDecision, Client, Decision, Hold, Limits, Token
 from .errors import JetonError
+from .failure import OnFailure
 
 T = TypeVar("T")
 
@@ -82,10 +83,11 @@ class AsyncClient:
         timeout: float = 1.0,
         on_unavailable: str = "error",
         *,
+        on_failure: Optional[OnFailure] = None,
         ssl_context: Optional[ssl.SSLContext] = None,
         threads: int = 32,
     ) -> None:
-        self.client = Client(addresses, token, timeout, on_unavailable, ssl_context=ssl_context)
+        self.client = Client(addresses, token, timeout, on_unavailable, on_failure=on_failure, ssl_context=ssl_context)
         self._threads = threads
         self._made_by, self._pool = 0, None  # type: int, Optional[concurrent.futures.ThreadPoolExecutor]
 

@@ -14,7 +14,8 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type
 
 from . import answers
 from .answers import JSON, Decided, Denial, Settled
-from .errors import Attempt, JetonError, Unavailable
+from .errors import PORTS, Attempt, JetonError, Unavailable
+from .failure import OnFailure, warning
 from .wire import Address, Broken, NotSent, Pool
 
 T = TypeVar("T")
@@ -93,6 +94,8 @@ class Client:
     timeout     seconds that a call may take, with all that it tries
     on_unavailable   what check, check_all and hold do when there is no decision: "error" raises Unavailable, "deny" and
                 "allow" answer with a Decision that says so in decided_by
+    on_failure  called with the error each time that "deny" or "allow" decides; unless said, it warns in the log "jeton", once
+                a minute at most. AsyncClient calls it in a thread
     ssl_context for https; None trusts what the system trusts
     """
 
@@ -103,6 +106,7 @@ class Client:
         timeout: float = 1.0,
         on_unavailable: str = "error",
         *,
+        on_failure: Optional[OnFailure] = None,
         ssl_context: Optional[ssl.SSLContext] = None,
     ) -> None:
         self.addresses = [Address(a) for a in ([addresses] if isinstance(addresses, str) else addresses)]
@@ -112,6 +116,9 @@ class Client:
         if timeout <= 0:
             raise ValueError(f"timeout: {timeout!r} is not above 0")
         self.on_unavailable = policy(on_unavailable)
+        if on_failure is not None and not callable(on_failure):
+            raise TypeError("on_failure: is not a function")
+        self._on_failure = on_failure or warning()
         self._token = token
         self._pool = Pool(ssl_context)
         self._first = random.randrange(len(self.addresses))  # the address that calls begin at: the one that answered last
@@ -224,9 +231,10 @@ class Client:
         chosen = self.on_unavailable if on_unavailable is None else policy(on_unavailable)
         try:
             return self._call("POST", path, read, body, repeat=repeat)
-        except Unavailable:
+        except Unavailable as e:
             if chosen == "error":
                 raise
+            self._on_failure(e)
         return without(allowed=chosen == "allow", decided_by=chosen)
 
     def _call(
@@ -277,20 +285,24 @@ def _read(to: Address, answer: Tuple[int, str, bytes], read: Callable[[Any], T])
     """What the answer says. Raises JetonError where it is a refusal, and Broken or ValueError where it is none of jeton's."""
     status, media, text = answer
     if status == 200 or (status == 429 and media == "application/json"):
-        return read(_parsed(text))
-    said, problem = f"its answer is not jeton's: HTTP status {status}", {}
+        try:
+            return read(_parsed(text))
+        except (ValueError, RecursionError) as e:
+            raise Broken(f"answered {status}, and not as jeton's API does: {PORTS}") from e
+    problem: JSON = {}
     if media == "application/problem+json":
         try:
             problem = _object(_parsed(text))
         except (ValueError, RecursionError):
             pass  # the status says enough
-    elif media == "text/plain" and text:
-        said += f", {text[:100].decode(errors='replace').strip()}"
     detail, type, title, field = (problem[n] if isinstance(problem.get(n), str) else None for n in ("detail", "type", "title", "field"))
     # Whatever a server refuses is refused here too: on_unavailable is not to let pass what it does not even read.
+    said = f"answered {status}, and not as jeton's API does: {PORTS}" + ("; redirects are not followed" if 300 <= status < 400 else "")
     if (400 <= status < 500 and status != 429) or (status == 500 and type):
-        raise JetonError(detail or said, type=type or "about:blank", title=title or "", status=status, field=field, address=to.text)
-    raise Broken(detail or said)
+        raise JetonError(detail or f"{to.text} {said}", type=type or "about:blank", title=title or "", status=status, field=field, address=to.text)
+    if status in (502, 503, 504):
+        said = f"answered {status}" + (f": {detail}" if detail else "")
+    raise Broken(said)
 
 
 def _parsed(text: bytes) -> Any:

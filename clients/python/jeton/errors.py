@@ -3,6 +3,9 @@
 from typing import Any, NamedTuple, Optional, Sequence
 
 
+PORTS = "name the HTTP port of a node, 7702 unless said, or the admin port of a gateway, 7781 unless said"
+
+
 class JetonError(Exception):
     """A problem document (RFC 9457) with which a node refused the call: the same call is refused again."""
 
@@ -32,7 +35,7 @@ class Unavailable(JetonError):
         last = {a.address: a.reason for a in attempts}
         said = "; ".join(f"{address}: {reason}" for address, reason in last.items())
         super().__init__(
-            "no answer could be had: " + (said or "the time was over before an address could be asked"),
+            "no usable answer: " + (said or "the time was over before an address could be asked"),
             type="urn:jeton:problem:unavailable", title="No decision could be made", status=503,
         )
         self.attempts = list(attempts)

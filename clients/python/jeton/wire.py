@@ -15,8 +15,11 @@ import time
 import urllib.parse
 from typing import Any, Deque, Dict, Mapping, Optional, Tuple
 
+from .errors import PORTS
+
 _PIECE = 1 << 16  # bytes that are read at once
 _KEPT = 64  # idle connections to an address
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")  # OpenSSL's reasons
 _IDLE = 60.0  # seconds after which a connection is not used again; a node closes it after 120
 
 
@@ -94,7 +97,7 @@ class _Reader(io.RawIOBase):
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        raise socket.timeout("it did not answer in time")
+        raise socket.timeout("no answer in time")
     return left
 
 
@@ -210,7 +213,7 @@ class Pool:
         try:
             connection.open(deadline)
         except (OSError, UnicodeError) as e:  # UnicodeError: the name has a part that is too long
-            raise NotSent("cannot connect: " + _words(e)) from e
+            raise NotSent(_words(e) if isinstance(e, ssl.SSLError) else "cannot connect: " + _words(e)) from e
         return connection
 
     def _trust(self) -> ssl.SSLContext:
@@ -229,5 +232,9 @@ class Pool:
 
 def _words(e: Exception) -> str:
     if isinstance(e, socket.timeout):
-        return "it did not answer in time"
+        return "no answer in time"
+    if isinstance(e, (http.client.BadStatusLine, http.client.UnknownProtocol)) and not isinstance(e, ConnectionError):
+        return f"answered, and not in HTTP/1.1: {PORTS}"
+    if isinstance(e, ssl.SSLError) and e.reason in _NOT_TLS:
+        return f"answered, and not in TLS: write http:// for a port without it, and {PORTS}"
     return (e.strerror if isinstance(e, OSError) else None) or str(e) or type(e).__name__

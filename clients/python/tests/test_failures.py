@@ -1,6 +1,7 @@
 """Servers that fail, lie or are silent: a call ends in its time, with what on_unavailable says, and never with a wrong decision."""
 
 import concurrent.futures
+import contextlib
 import os
 import pickle
 import ssl
@@ -9,11 +10,13 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 from typing import Any, Callable, List
 
 import cluster
 import fakes
 import jeton
+from jeton import failure
 from fakes import http, problem, says
 
 TIMEOUT = 0.4
@@ -236,6 +239,59 @@ class Broken(unittest.TestCase):
             begin = time.monotonic()
             self.assertRaises(jeton.Unavailable, client.check, "u", "login")
             self.assertLess(time.monotonic() - begin, TIMEOUT + SLACK)
+
+
+class Failure(unittest.TestCase):
+    """What is told of an address that is wrong, and to whom."""
+
+    def test_what_to_name(self) -> None:
+        ports = "name the HTTP port of a node, 7702 unless said, or the admin port of a gateway, 7781 unless said"
+        page, settings = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", bytes([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 5, 0, 0, 64, 0])
+        for answer, said in (
+            (page, f"answered 200, and not as jeton's API does: {ports}"),
+            (http(200, {"hello": "world"}), f"answered 200, and not as jeton's API does: {ports}"),
+            (http(404, b"nothing here", "text/plain"), f"answered 404, and not as jeton's API does: {ports}"),
+            (http(307, b"", "text/plain", "Location: /"), f"answered 307, and not as jeton's API does: {ports}; redirects are not followed"),
+            (settings, f"answered, and not in HTTP/1.1: {ports}"),
+        ):
+            with self.subTest(said), fakes.serving(says(answer)) as fake, jeton.Client(fake.url) as client, self.assertRaises(jeton.JetonError) as caught:
+                client.check("u", "login")
+            self.assertTrue(fake.url in str(caught.exception) and str(caught.exception).endswith(said), caught.exception)
+            self.assertNotIn("no answer", str(caught.exception))
+
+    def test_tls_at_a_plain_port(self) -> None:
+        url = cluster.shared().addresses[0].replace("http:", "https:")
+        with jeton.Client(url, timeout=10) as client:
+            with self.assertRaisesRegex(jeton.Unavailable, f"{url}: answered, and not in TLS: write http:// for a port without it, and name the HTTP port"):
+                client.check("u", "login")
+
+    def test_on_failure(self) -> None:
+        told: List[Exception] = []
+        with fakes.serving(says(http(200, b"hello"))) as fake, jeton.Client(fake.url, on_unavailable="allow", on_failure=told.append) as client:
+            with self.assertNoLogs("jeton") if hasattr(self, "assertNoLogs") else contextlib.nullcontext():
+                client.check("u", "login")
+                client.hold("u", "login", for_=60, on_unavailable="deny")
+                client.check_all([{"key": "u", "limits": "login"}])
+            self.assertEqual([type(e) for e in told], [jeton.Unavailable] * 3)
+            self.assertIn(fake.url, str(told[0]))
+            self.assertRaises(jeton.Unavailable, client.check, "u", "login", on_unavailable="error")
+            self.assertRaises(jeton.Unavailable, client.look, "u", "login")
+            self.assertEqual(len(told), 3)
+        with self.assertRaisesRegex(TypeError, "^on_failure"):
+            jeton.Client("http://a", on_failure="log")
+
+    def test_a_warning_once_a_minute_at_most(self) -> None:
+        error, warn = jeton.Unavailable([jeton.Attempt("http://a", "why")]), failure.warning()
+        with self.assertLogs("jeton", "WARNING") as logs, unittest.mock.patch("jeton.failure.time.monotonic") as now:
+            for now.return_value, count in ((100.0, 1), (100.1, 1), (159.0, 1), (161.0, 2)):
+                warn(error)
+                self.assertEqual(len(logs.output), count)
+        self.assertEqual(logs.output[0], "WARNING:jeton:on_unavailable decides in place of the cluster: no usable answer: http://a: why")
+        with fakes.serving(fakes.silent) as gone:
+            pass
+        with self.assertLogs("jeton", "WARNING") as logs, jeton.Client(gone.url, on_unavailable="allow") as client:
+            self.assertEqual([client.check("u", "login").allowed for _ in range(2)], [True, True])
+        self.assertEqual(len(logs.output), 1)
 
 
 class Crash(unittest.TestCase):
