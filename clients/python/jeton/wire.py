@@ -213,7 +213,8 @@ class Pool:
         try:
             connection.open(deadline)
         except (OSError, UnicodeError) as e:  # UnicodeError: the name has a part that is too long
-            raise NotSent(_words(e) if isinstance(e, ssl.SSLError) else "cannot connect: " + _words(e)) from e
+            words = _words(e)
+            raise NotSent(words if PORTS in words else "cannot connect: " + words) from e
         return connection
 
     def _trust(self) -> ssl.SSLContext:
@@ -233,7 +234,9 @@ class Pool:
 def _words(e: Exception) -> str:
     if isinstance(e, socket.timeout):
         return "no answer in time"
-    if isinstance(e, (http.client.BadStatusLine, http.client.UnknownProtocol)) and not isinstance(e, ConnectionError):
+    if isinstance(e, (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError)):
+        return f"closed the connection without an answer; if it always does, {PORTS}"
+    if isinstance(e, (http.client.BadStatusLine, http.client.UnknownProtocol)):
         return f"answered, and not in HTTP/1.1: {PORTS}"
     if isinstance(e, ssl.SSLError) and e.reason in _NOT_TLS:
         return f"answered, and not in TLS: write http:// for a port without it, and {PORTS}"

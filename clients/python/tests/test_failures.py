@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import os
 import pickle
+import re
 import ssl
 import subprocess
 import tempfile
@@ -258,6 +259,12 @@ class Failure(unittest.TestCase):
                 client.check("u", "login")
             self.assertTrue(fake.url in str(caught.exception) and str(caught.exception).endswith(said), caught.exception)
             self.assertNotIn("no answer", str(caught.exception))
+
+    def test_the_port_of_grpc(self) -> None:
+        said = re.search(r"node-1 +gRPC (\S+)", cluster.shared().said)
+        assert said is not None
+        with jeton.Client("http://" + said[1], timeout=10) as client, self.assertRaisesRegex(jeton.Unavailable, "(answered, and not in HTTP/1.1:|closed the connection without an answer; if it always does,) name the HTTP port"):
+            client.check("u", "login")
 
     def test_tls_at_a_plain_port(self) -> None:
         url = cluster.shared().addresses[0].replace("http:", "https:")

@@ -78,6 +78,8 @@ const refused = /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREA
 const notHTTP = /^HPE_|\binvalid HTTP\b|\bMalformed_?HTTP/i;
 const notTLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)|\bInvalidContentType\b/;
 
+const closed = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)\b/;
+
 /** Why fetch failed, for people, and whether the request cannot have been sent. */
 export function unsent(err: unknown): Failed {
   const { cause, code, message } = err as { cause?: { code?: string; message?: string }; code?: string; message?: string };
@@ -85,6 +87,7 @@ export function unsent(err: unknown): Failed {
   const text = cause?.message || known || message || String(err);
   const told = `${known} ${text}`;
   if (notHTTP.test(told)) return new Failed(`answered, and not in HTTP/1.1: ${ports}`, false);
+  if (closed.test(told)) return new Failed(`closed the connection without an answer; if it always does, ${ports}`, false);
   if (notTLS.test(told)) return new Failed(`answered, and not in TLS: write http:// for a port without it, and ${ports}`, true);
   return new Failed(brief(text), refused.test(known) || /\bconnection refused\b/i.test(text));
 }

@@ -105,11 +105,13 @@ const ports = "name the HTTP port of a node, 7702 unless said, or the admin port
 
 test("an address that is not that of the API is told, and what to name", async (t) => {
   const other = await fake(t, (_, res) => res.end("hello"));
+  const broken = await fake(t, (_, res) => void res.socket?.destroy());
   const missing = await fake(t, (_, res) => res.writeHead(404).end("<html>"));
   const grpc = createServer((socket) => void socket.on("error", () => {}).end(Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 5, 0, 0, 64, 0])));
   await new Promise<void>((listening) => grpc.listen(0, "127.0.0.1", listening));
   t.after(() => grpc.close());
   const cases: [address: string, says: string][] = [
+    [broken.url, `closed the connection without an answer; if it always does, ${ports}`],
     [other.url, `answered 200, and not as jeton's API does: ${ports}`],
     [missing.url, `answered 404, and not as jeton's API does: ${ports}`],
     [`http://127.0.0.1:${(grpc.address() as { port: number }).port}`, `answered, and not in HTTP/1.1: ${ports}`],
