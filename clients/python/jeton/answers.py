@@ -32,6 +32,10 @@ class Said:
     allowed: bool
     decided_by: str
 
+    def __bool__(self) -> bool:
+        # True for all would let denials pass. True where it is allowed would make a habit of it, and a coroutine that is not awaited is true.
+        raise TypeError(f'a {type(self).__name__} is neither true nor false: write "if decision.allowed"')
+
     @property
     def failed_open(self) -> bool:
         """Whether there was no decision, and on_unavailable is "allow"."""

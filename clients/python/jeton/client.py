@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.parse
 from types import TracebackType
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import answers
 from .answers import JSON, Decided, Denial, Settled
@@ -109,6 +109,8 @@ class Client:
         on_failure: Optional[OnFailure] = None,
         ssl_context: Optional[ssl.SSLContext] = None,
     ) -> None:
+        if not isinstance(addresses, Iterable):
+            raise TypeError(f'addresses: {addresses!r} is no address: give a URL such as "http://localhost:7702", or a list of them')
         self.addresses = [Address(a) for a in ([addresses] if isinstance(addresses, str) else addresses)]
         if not self.addresses:
             raise ValueError("addresses: there are none")
@@ -119,7 +121,7 @@ class Client:
         if on_failure is not None and not callable(on_failure):
             raise TypeError("on_failure: is not a function")
         self._on_failure = on_failure or warning()
-        self._token = token
+        self._token = token if token is None or callable(token) else bare(token)
         self._pool = Pool(ssl_context)
         self._first = random.randrange(len(self.addresses))  # the address that calls begin at: the one that answered last
         self._of_thread = threading.local()  # its deadline, where something else than the timeout sets one
@@ -244,10 +246,11 @@ class Client:
         deadline = getattr(self._of_thread, "deadline", None) or time.monotonic() + self.timeout
         text = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         headers = {"Accept": "application/json"} if text is None else {"Content-Type": "application/json"}
-        token = self._token() if callable(self._token) else self._token
-        if token:
-            if not all("!" <= c <= "~" for c in token):
-                raise ValueError("token: it has characters that no token has, such as the end of a line")
+        try:
+            token = bare(self._token()) if callable(self._token) else self._token
+        except Exception as e:
+            raise Unavailable([Attempt("token", str(e))]) from e
+        if token is not None:
             headers["Authorization"] = "Bearer " + token
         if text is not None and len(text) > _MAX_BODY:  # a node answers so, or breaks off while it is still being sent
             detail = f"a body may have up to {_MAX_BODY} bytes"
@@ -296,6 +299,7 @@ def _read(to: Address, answer: Tuple[int, str, bytes], read: Callable[[Any], T])
         except (ValueError, RecursionError):
             pass  # the status says enough
     detail, type, title, field = (problem[n] if isinstance(problem.get(n), str) else None for n in ("detail", "type", "title", "field"))
+    detail = detail and detail.replace('send "look":true', "ask with look()")
     # Whatever a server refuses is refused here too: on_unavailable is not to let pass what it does not even read.
     said = f"answered {status}, and not as jeton's API does: {PORTS}" + ("; redirects are not followed" if 300 <= status < 400 else "")
     if (400 <= status < 500 and status != 429) or (status == 500 and type):
@@ -359,6 +363,14 @@ def seconds(name: str, value: float) -> float:
 def _duration(name: str, value: float) -> str:
     """Seconds as the API takes them, in milliseconds rounded up."""
     return f"{math.ceil(seconds(name, value) * 1000)}ms"
+
+
+def bare(token: str) -> str:
+    """The token without what surrounds it, such as the end of a file's last line."""
+    token = token.strip() if isinstance(token, str) else ""
+    if not token or not all("!" <= c <= "~" for c in token):
+        raise ValueError("token: it is empty, or has characters that no header can have")
+    return token
 
 
 def policy(name: str) -> str:

@@ -43,6 +43,8 @@ class _Limited(Generic[R]):
 
     def __init__(
         self,
+        client: object,
+        kind: type,
         limits: Limits,
         key: Callable[[R], str],
         cost: Union[int, Callable[[R], int]],
@@ -50,6 +52,15 @@ class _Limited(Generic[R]):
         skip: Optional[Callable[[R], bool]],
         on_unavailable: Optional[str],
     ) -> None:
+        if not isinstance(client, kind):
+            raise TypeError(f'client: {client!r} is none that {type(self).__name__} can ask: give a jeton.{kind.__name__}("http://localhost:7702")')
+        if not limits:
+            raise ValueError('limits: name at least one, such as "api"')
+        for name, function in (("key", key), ("skip", skip)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name}: {function!r} is no function: give one of the request, such as lambda request: ...")
+        if not callable(cost) and (isinstance(cost, bool) or not isinstance(cost, int) or cost < 1):
+            raise ValueError(f"cost: {cost!r} is not a number of tokens from 1 on: skip lets requests pass that are not to be counted")
         self.limits, self.key, self.cost, self.plan, self.skip = limits, key, cost, plan, skip
         self.on_unavailable = None if on_unavailable is None else policy(on_unavailable)
 
@@ -85,7 +96,7 @@ class WSGIMiddleware(_Limited[Environ]):
         skip: Optional[Callable[[Environ], bool]] = None,
         on_unavailable: Optional[str] = None,
     ) -> None:
-        super().__init__(limits, key, cost, plan, skip, on_unavailable)
+        super().__init__(client, Client, limits, key, cost, plan, skip, on_unavailable)
         self.app, self.client, self.rules = app, client, Rules(client.limits)
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -120,7 +131,7 @@ class ASGIMiddleware(_Limited[Scope]):
         skip: Optional[Callable[[Scope], bool]] = None,
         on_unavailable: Optional[str] = None,
     ) -> None:
-        super().__init__(limits, key, cost, plan, skip, on_unavailable)
+        super().__init__(client, AsyncClient, limits, key, cost, plan, skip, on_unavailable)
         self.app, self.client, self.rules = app, client, Rules(client.client.limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -182,6 +182,7 @@ class Refused(unittest.TestCase):
         c = self.client
         e = self.refused(lambda: c.check("u", "logi"), 404, "unknown-limit", None)
         self.assertIn("login", e.detail)
+        self.assertIn("or ask with look() to take none", self.refused(lambda: c.check("u", "login", cost=0), 400, "invalid-request", "cost").detail)
         self.assertIn(e.address, cluster.shared().addresses)
         invalid = [
             ("key", lambda: c.check("", "login")),
@@ -222,12 +223,15 @@ class Refused(unittest.TestCase):
             ("timeout", lambda: jeton.Client("http://a", timeout=0)), ("timeout", lambda: jeton.Client("http://a", timeout=float("nan"))),
             ("timeout", lambda: jeton.Client("http://a", timeout="1")),
             ("on_unavailable", lambda: jeton.Client("http://a", on_unavailable="local")), ("on_unavailable", lambda: c.check("u", "login", on_unavailable="")),
-            ("token", lambda: jeton.Client("http://a", token="a\r\nb: c").check("u", "login")),
+            *(("token", lambda t=t: jeton.Client("http://a", token=t)) for t in ("a\r\nb: c", "", "\n", "sécret")),
             ("wait", lambda: c.check("u", "login", wait=float("inf"))), ("for_", lambda: c.hold("u", "tokens", for_="60s")),
             ("hold", lambda: c.settle(None, 1)),
         ):
             with self.subTest(wrong=wrong), self.assertRaisesRegex(ValueError, "^" + wrong):
                 call()
+        for none in (None, 7):
+            with self.assertRaisesRegex(TypeError, '^addresses: .* give a URL such as "http://localhost:7702"'):
+                jeton.Client(none)
         with self.assertRaises(TypeError):
             c.check(b"u", "login")
         with self.assertRaises(TypeError):

@@ -131,6 +131,21 @@ class Broken(unittest.TestCase):
                     client.check("u", "login")
                 self.assertEqual((caught.exception.status, type(caught.exception), len(fake.bodies)), (status, jeton.JetonError, 1))
 
+    def test_a_decision_is_neither_true_nor_false(self) -> None:
+        for d in (jeton.Decision(True), jeton.Decision(False), jeton.AllDecision(False), jeton.AsyncDecision(False)):
+            with self.assertRaisesRegex(TypeError, 'write "if decision.allowed"'):
+                bool(d)
+
+    def test_a_token_that_cannot_be_had(self) -> None:
+        def token() -> str:
+            raise OSError("no metadata")
+
+        for gives, said in ((token, "token: no metadata"), (lambda: "a\nb", "token: token: it is empty")):
+            with jeton.Client("http://a", token=gives) as client:
+                with self.assertRaisesRegex(jeton.Unavailable, said):
+                    client.check("u", "login")
+                self.assertFalse(client.check("u", "login", on_unavailable="deny").allowed)
+
     def test_a_settlement_that_did_not_arrive_is_no_release(self) -> None:
         """What was used is not known to the cluster then. It was used all the same."""
         with fakes.serving(says(problem(503, "unavailable"))) as fake, jeton.Client(fake.url) as client:
@@ -209,7 +224,7 @@ class Broken(unittest.TestCase):
                 self.assertTrue(came.wait(10))
 
     def test_the_head(self) -> None:
-        with fakes.serving(says(fakes.allowed()), keep=True) as fake, jeton.Client(fake.url + "/clusters/eu/", token=lambda: "t0ken") as client:
+        with fakes.serving(says(fakes.allowed()), keep=True) as fake, jeton.Client(fake.url + "/clusters/eu/", token=lambda: "t0ken\n") as client:
             client.check("ü", "login", plan="pro", cost=3)
             self.assertIn("POST /clusters/eu/v1/check HTTP/1.1\r\n", fake.heads[0])
             self.assertIn("\r\nAuthorization: Bearer t0ken", fake.heads[0])

@@ -150,6 +150,21 @@ class WSGI(unittest.TestCase):
         with self.assertRaises(jeton.JetonError):
             ask(self.made("nothing", on_unavailable="allow"))
 
+    def test_what_could_not_ask(self) -> None:
+        other = jeton.AsyncClient("http://a")
+        for kind, good, wrong, says in (
+            (jeton.WSGIMiddleware, self.client, other, r"give a jeton.Client\("), (jeton.ASGIMiddleware, other, self.client, r"give a jeton.AsyncClient\("),
+        ):
+            for client in (wrong, "http://localhost:7702", None):
+                with self.assertRaisesRegex(TypeError, "^client: .*" + says):
+                    kind(app, client, "strict")
+            for limits in ("", [], None):
+                with self.assertRaisesRegex(ValueError, "^limits: name at least one"):
+                    kind(app, good, limits)
+            for name, value, error in (("key", "user:42", TypeError), ("skip", True, TypeError), ("cost", 0, ValueError), ("cost", "1", ValueError), ("cost", True, ValueError)):
+                with self.assertRaisesRegex(error, f"^{name}: "):
+                    kind(app, good, "strict", **{name: value})
+
     def test_no_decision(self) -> None:
         with fakes.serving(fakes.says(fakes.problem(503, "unavailable"))) as fake, jeton.Client(fake.url, on_unavailable="deny") as client:
             status, headers, body = ask(self.made(client=client))
