@@ -68,7 +68,7 @@ function problemOf(json: unknown): Problem | undefined {
   if (typeof json !== "object" || json === null) return undefined;
   const { type, title, status, detail, field } = json as Record<string, unknown>;
   if (typeof type !== "string" || typeof status !== "number") return undefined;
-  const problem: Problem = { type, status, title: String(title ?? ""), detail: String(detail ?? "") };
+  const problem: Problem = { type, status, title: String(title ?? ""), detail: String(detail ?? "").replace('send "look":true', "ask with look()") };
   if (typeof field === "string") problem.field = field;
   return problem;
 }

@@ -88,13 +88,17 @@ export class Caller {
   async #headers(call: Call): Promise<Record<string, string>> {
     const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
     if (call.body !== undefined) headers["content-type"] = "application/json";
-    const token = (typeof this.token === "function" ? await this.token() : this.token)?.trim();
-    if (token !== undefined) {
-      if (!/^[\x21-\x7e]+$/.test(token)) throw new TypeError("the token is empty, or has characters that no header can have");
-      headers["authorization"] = `Bearer ${token}`;
-    }
+    const token = typeof this.token === "function" ? bare(await this.token()) : this.token;
+    if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
     return headers;
   }
+}
+
+/** The token without what surrounds it, such as the end of a file's last line. */
+export function bare(token: string): string {
+  const text = String(token ?? "").trim();
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new TypeError("token: it is empty, or has characters that no header can have");
+  return text;
 }
 
 /** The addresses as base URLs without a slash at the end. Throws a TypeError that names the one that is wrong. */

@@ -1,9 +1,10 @@
-import { baseURLs, Caller } from "./caller.js";
+import { bare, baseURLs, Caller } from "./caller.js";
 import { AllDecision, Decision, type OnUnavailable, type Receipt } from "./decision.js";
 import { Unavailable } from "./errors.js";
 import { warning, type OnFailure } from "./failure.js";
 import type { ExtendHoldOptions, Hold, Settled, SettleOptions } from "./hold.js";
 import * as json from "./json.js";
+import { onlyKnown, policy } from "./options.js";
 import { bucketPath, checkBody, randomId, span, tokens, type Check, type CheckOptions, type Limit } from "./request.js";
 
 /** What a client is made of. */
@@ -46,6 +47,8 @@ export interface HoldOptions extends Pick<CheckOptions, "cost" | "plan">, CallOp
 const most = 1 << 20;
 const mostOfMany = 64 << 20;
 
+const names = Object.keys({ addresses: 0, token: 0, timeout: 0, onUnavailable: 0, onFailure: 0, fetch: 0 } satisfies Record<keyof ClientOptions, 0>);
+
 /** Asks a cluster of jeton over its JSON API. It is safe for concurrent use, and has nothing to close. */
 export class Client {
   readonly #caller: Caller;
@@ -53,13 +56,14 @@ export class Client {
   readonly #onFailure: OnFailure;
 
   constructor(options: ClientOptions) {
+    onlyKnown(options, names);
     const { addresses, token, timeout = 1, onUnavailable = "error", onFailure = warning(), fetch = globalThis.fetch } = options;
     if (typeof timeout !== "number" || !(timeout > 0 && timeout <= 3600)) throw new TypeError(`timeout: ${String(timeout)} is not from 0 to 3600 seconds`);
     if (typeof fetch !== "function") throw new TypeError("fetch: is not a function; there is no global one here");
     if (typeof onFailure !== "function") throw new TypeError("onFailure: is not a function");
     this.#onUnavailable = policy(onUnavailable);
     this.#onFailure = onFailure;
-    this.#caller = new Caller(baseURLs(addresses), timeout, token, fetch);
+    this.#caller = new Caller(baseURLs(addresses), timeout, typeof token === "string" ? bare(token) : token, fetch);
   }
 
   /** May key take the cost of every limit? All of them admit, or none is charged. */
@@ -156,9 +160,4 @@ export class Client {
   #get<T>(path: string, signal: AbortSignal | undefined, as: (answer: object) => T | undefined): Promise<T> {
     return this.#caller.call({ method: "GET", path, signal, repeatable: true, most: mostOfMany }, as);
   }
-}
-
-function policy(name: OnUnavailable): OnUnavailable {
-  if (name !== "allow" && name !== "deny" && name !== "error") throw new TypeError(`onUnavailable: ${String(name)} is not "allow", "deny" or "error"`);
-  return name;
 }

@@ -203,9 +203,12 @@ test("the token is sent, and asked for before each call", async (t) => {
   await new Client({ addresses: node.url, token: "fixed" }).check("k", "demo");
   await new Client({ addresses: node.url }).check("k", "demo");
   assert.deepEqual(node.asked.map((a) => a.headers.authorization), ["Bearer token-1", "Bearer token-2", "Bearer fixed", undefined]);
-  for (const token of ["", "a\nsecret", "sécret"]) {
-    const [err] = await timed(new Client({ addresses: node.url, token }).check("k", "demo"));
-    assert.ok(err instanceof Unavailable && !/secret|sécret/.test(err.message), String(err));
+  await new Client({ addresses: node.url, token: "fixed\n" }).check("k", "demo");
+  assert.equal(node.asked[4]?.headers.authorization, "Bearer fixed");
+  for (const token of ["", "\n", "a\nsecret", "sécret"]) {
+    const hidden = (err: unknown) => err instanceof Error && /token: it is empty, or has char/.test(err.message) && !/secret|sécret/.test(err.message);
+    assert.throws(() => new Client({ addresses: node.url, token }), (err) => err instanceof TypeError && hidden(err));
+    await assert.rejects(new Client({ addresses: node.url, token: () => token }).check("k", "demo"), (err) => err instanceof Unavailable && hidden(err));
   }
   const failing = new Client({ addresses: node.url, token: () => Promise.reject(new Error("no metadata")), onUnavailable: "deny" });
   assert.equal((await failing.check("k", "demo")).decidedBy, "deny");
@@ -238,6 +241,9 @@ test("a client is refused that could not ask", () => {
     [{ addresses: "http://a", timeout: NaN }, /timeout: NaN is not/],
     [{ addresses: "http://a", timeout: "1" }, /timeout: 1 is not|timeout/],
     [{ addresses: "http://a", fetch: 7 }, /fetch: is not a function/],
+    [{ addresses: "http://a", on_unavailable: "allow" }, /on_unavailable: is not an option; did you mean onUnavailable\?/],
+    [{ adresses: "http://a" }, /adresses: is not an option; did you mean addresses\?/],
+    [{ addresses: "http://a", retries: 7 }, /retries: is not an option; there are addresses, token, timeout, onUnavailable, onFailure, fetch/],
     [{ addresses: "http://a", onFailure: "log" }, /onFailure: is not a function/],
     [{ addresses: "http://a", onUnavailable: "open" }, /onUnavailable: open is not/],
   ];

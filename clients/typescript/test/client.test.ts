@@ -160,7 +160,7 @@ test("wrong inputs name the field", async () => {
     ["k", undefined, {}, 400, "limits[0].name", /empty/],
     ["k", 7, {}, 400, "limits[0]", /neither/],
     ["k", { name: "x", capacity: 1 }, {}, 400, "limits[0].refill", /./],
-    ["k", "demo", { cost: 0 }, 400, "cost", /takes nothing/],
+    ["k", "demo", { cost: 0 }, 400, "cost", /takes nothing.* ask with look\(\) to take none/],
     ["k", "demo", { cost: -1 }, 400, "cost", /negative/],
     ["k", "demo", { wait: 1 }, 400, "wait_ms", /./],
     ["k", "demo", { wait: -1 }, 400, "wait_ms", /./],

@@ -201,7 +201,7 @@ for (const [name, start] of Object.entries(frameworks)) {
   });
 
   test(`${name}: wrong options are refused at the start`, async (t) => {
-    for (const [wrong, says] of [[{ client: undefined }, /client: is missing/], [{ limits: [] }, /limits: name at least one/], [{ limits: undefined }, /limits: name/]] as const) {
+    for (const [wrong, says] of [[{ client: undefined }, /client: is missing/], [{ limits: [] }, /limits: name at least one/], [{ onUnavailable: "open" }, /onUnavailable: open is not "allow"/], [{ limit: "three" }, /limit: is not an option; did you mean limits\?/], [{ limits: undefined }, /limits: name/]] as const) {
       await assert.rejects(async () => start(t, { client, limits: "three", ...wrong } as unknown as Wanted), says);
     }
   });
@@ -215,6 +215,19 @@ test("fetch: a key is required, and gets what the handler gets", async () => {
   const res = await handler(new Request("http://localhost/"), { address: "2001:db8:7::1" });
   assert.deepEqual(await res.json(), { from: "2001:db8:7::1" });
   assert.equal((await client.look("ip:2001:db8:7::/64", "three")).remaining, 2);
+});
+
+test("a cost that is no number of tokens is refused at the start", () => {
+  for (const cost of [0, -1, 1.5, "2"]) {
+    assert.throws(() => ofExpress({ client, limits: "three", cost: cost as number }), (err) => err instanceof TypeError && err.message.startsWith(`cost: ${cost} is not a number of tokens from 1 on`));
+  }
+});
+
+test("fastify: what its register takes stays its own", async (t) => {
+  const app = fastify();
+  t.after(() => app.close());
+  await app.register(ofFastify, { client, limits: "three", logLevel: "warn" });
+  await app.ready();
 });
 
 test("a gateway answers the same requests with the same fields and body", async (t) => {

@@ -11,7 +11,7 @@ export { Undecided, type RateLimitOptions } from "./guard.js";
  * have a key, requests count by `request.ip`: set trustProxy behind a proxy.
  */
 export const rateLimit: FastifyPluginAsync<RateLimitOptions<[FastifyRequest]>> = async (instance, options) => {
-  const guard = new Guard(options, (request) => addressKey(request.ip));
+  const guard = new Guard(options, (request) => addressKey(request.ip), ["prefix", "logLevel", "logSerializers"]);
   instance.addHook("onRequest", async (request, reply) => {
     const { fields, refusal } = await guard.judge(request);
     for (const [name, value] of Object.entries(fields)) reply.header(name, joined(reply.getHeader(name), value));

@@ -1,6 +1,7 @@
 import type { Client } from "../client.js";
 import type { Decision, OnUnavailable } from "../decision.js";
 import { JetonError, Unavailable } from "../errors.js";
+import { onlyKnown, policy } from "../options.js";
 import type { Limit } from "../request.js";
 import { limitFields, refusal, type Refusal } from "./fields.js";
 import { Known } from "./known.js";
@@ -25,6 +26,8 @@ export interface RateLimitOptions<R extends unknown[]> {
   /** In place of the client's: "deny" answers 503, "allow" lets requests pass, "error" leaves it to the framework's handling of errors. */
   onUnavailable?: OnUnavailable;
 }
+
+const names = Object.keys({ client: 0, limits: 0, key: 0, cost: 0, plan: 0, skip: 0, onUnavailable: 0 } satisfies Record<keyof RateLimitOptions<[]>, 0>);
 
 /** What becomes of a request. */
 export interface Verdict {
@@ -51,13 +54,19 @@ export class Undecided extends Error {
 export class Guard<R extends unknown[]> {
   readonly #known: Known;
 
-  /** `peer` gives the key of a request where the options have none: undefined where it is not known. */
+  /** `peer` gives the key of a request where the options have none: undefined where it is not known. `more` are options of the framework. */
   constructor(
     private readonly options: RateLimitOptions<R>,
     private readonly peer: (...request: R) => string | undefined,
+    more: readonly string[] = [],
   ) {
     if (typeof options?.client?.check !== "function") throw new TypeError("client: is missing: pass a Client of jeton-client");
-    const { limits } = options;
+    onlyKnown(options, [...names, ...more]);
+    if (options.onUnavailable !== undefined) policy(options.onUnavailable);
+    const { limits, cost } = options;
+    if (cost !== undefined && typeof cost !== "function" && !(Number.isSafeInteger(cost) && cost > 0)) {
+      throw new TypeError(`cost: ${String(cost)} is not a number of tokens from 1 on: skip lets requests pass that are not to be counted`);
+    }
     if (!limits || (Array.isArray(limits) && limits.length === 0)) throw new TypeError('limits: name at least one, such as "api"');
     for (const name of ["key", "skip"] as const) {
       if (options[name] !== undefined && typeof options[name] !== "function") throw new TypeError(`${name}: is not a function`);
