@@ -56,6 +56,7 @@ export class Client {
   readonly #onFailure: OnFailure;
 
   constructor(options: ClientOptions) {
+    if (typeof options !== "object" || options === null) throw new TypeError('options: name addresses, such as { addresses: "http://a:7702" }');
     onlyKnown(options, names);
     const { addresses, token, timeout = 1, onUnavailable = "error", onFailure = warning(), fetch = globalThis.fetch } = options;
     if (typeof timeout !== "number" || !(timeout > 0 && timeout <= 3600)) throw new TypeError(`timeout: ${String(timeout)} is not from 0 to 3600 seconds`);

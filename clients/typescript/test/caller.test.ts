@@ -230,6 +230,8 @@ test("the caller's signal ends a call with its own reason, whatever onUnavailabl
 test("a client is refused that could not ask", () => {
   const wrong: [options: unknown, says: RegExp][] = [
     [{}, /addresses: name at least one/],
+    ["http://a", /options: name addresses/],
+    [undefined, /options: name addresses/],
     [{ addresses: [] }, /addresses: name at least one/],
     [{ addresses: 7 }, /addresses: name at least one/],
     [{ addresses: ["a:7702"] }, /addresses: "a:7702" is not the base URL/],
