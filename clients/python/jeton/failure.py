@@ -7,7 +7,7 @@ from typing import Callable
 
 from .errors import Unavailable
 
-OnFailure = Callable[[Unavailable], object]  # called with the error each time that on_unavailable decides
+OnFailure = Callable[[Unavailable], object]  # called with the error each time that on_unavailable decides; what it raises, the call raises
 
 _EVERY = 60.0  # seconds from one warning to the next
 

@@ -1,6 +1,6 @@
 import type { Unavailable } from "./errors.js";
 
-/** What is called with the error each time that onUnavailable decides in place of the cluster. */
+/** What is called with the error each time that onUnavailable decides in place of the cluster. What it throws, the call throws. */
 export type OnFailure = (err: Unavailable) => void;
 
 /** Milliseconds from one warning to the next. */
