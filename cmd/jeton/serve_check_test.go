@@ -28,6 +28,7 @@ func TestServeCheck(t *testing.T) {
 	bad := filepath.Dir(write("bad/d.yaml", "domain: d\ndescriptors:\n  - {key: user, rate_limit: {unit: fortnight, requests_per_unit: 2}}\n"))
 	list := write("list.yaml", "- {namespace: a, max_value: 1, seconds: 60, conditions: [], variables: [user_id]}\n")
 	unreadable := write("unreadable.yaml", "- {namespace: a, max_value: 1, seconds: 60, conditions: ['x =='], variables: []}\n")
+	both := write("both.yaml", "- {namespace: a, max_value: 1, seconds: 60, conditions: ['x =='], variables: []}\n- {namespace: a, max_valu: 1, seconds: 60, conditions: [], variables: []}\n")
 	for _, c := range []struct {
 		args string
 		code int
@@ -40,6 +41,9 @@ func TestServeCheck(t *testing.T) {
 		{"--kuadrant-config " + list, 0, []string{"Namespaces: 1. Limits: 1.", `list.yaml:1: [0].variables[0]: refers to "user_id"`, "Different from Limitador"}},
 		{"--kuadrant-config " + unreadable, cli.ExitError, []string{"unreadable.yaml:1: [0].conditions[0]", "is no CEL"}},
 		{"--kuadrant-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
+		{"--kuadrant-config " + both, cli.ExitError, []string{"both.yaml:1: [0].conditions[0]", "Look at these lines", "both.yaml:2: [1].max_valu"}},
+		{"--rls-config " + list, cli.ExitError, []string{"list.yaml is no directory: name the one with the files"}},
+		{"--limits " + dir, cli.ExitError, []string{"--limits: ", "is a directory"}},
 		{"", cli.ExitError, []string{"--check: there is nothing to check"}},
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"serve", "--check", "--data", filepath.Join(dir, "data")}, strings.Fields(c.args)...)...)

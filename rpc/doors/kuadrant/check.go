@@ -29,9 +29,7 @@ func Check(path string) (Findings, error) {
 		}
 	}
 	limits, problems := limitfile.Parse(files)
-	if f.Problems = problems; limits != nil {
-		f.Namespaces, f.Limits, f.Notes = limits.Len(), len(limits.Limits), limits.Notes
-	}
+	f.Problems, f.Notes, f.Namespaces, f.Limits = problems, limits.Notes, limits.Len(), len(limits.Limits)
 	return f, nil
 }
 
@@ -49,27 +47,33 @@ var meanings = []string{
 // String is the findings as a person reads them.
 func (f Findings) String() string {
 	var b strings.Builder
-	lines := func(all []limitfile.Problem) {
-		for _, p := range all {
-			fmt.Fprintf(&b, "  %s\n", p)
-		}
-	}
 	if len(f.Problems) > 0 {
 		fmt.Fprintf(&b, "These files cannot be used:\n")
-		lines(f.Problems)
+		writeLines(&b, f.Problems)
+		f.writeNotes(&b)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "Namespaces: %d. Limits: %d.\n", f.Namespaces, f.Limits)
 	if len(f.Ignored) > 0 {
 		fmt.Fprintf(&b, "Not read, since their names do not end in .yaml or .yml, or begin with a dot: %s\n", strings.Join(f.Ignored, ", "))
 	}
-	if len(f.Notes) > 0 {
-		fmt.Fprintf(&b, "\nLook at these lines:\n")
-		lines(f.Notes)
-	}
+	f.writeNotes(&b)
 	fmt.Fprintf(&b, "\nDifferent from Limitador for every limit:\n")
 	for _, m := range meanings {
 		fmt.Fprintf(&b, "  - %s\n", m)
 	}
 	return b.String()
+}
+
+func (f Findings) writeNotes(b *strings.Builder) {
+	if len(f.Notes) > 0 {
+		fmt.Fprintf(b, "\nLook at these lines:\n")
+		writeLines(b, f.Notes)
+	}
+}
+
+func writeLines(b *strings.Builder, all []limitfile.Problem) {
+	for _, p := range all {
+		fmt.Fprintf(b, "  %s\n", p)
+	}
 }

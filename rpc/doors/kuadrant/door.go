@@ -74,6 +74,7 @@ func New(cfg Config) (*Door, error) {
 		d.metrics.refused.Set(1)
 		cfg.Logger.Error("the limits of Limitador have mistakes, so none are in force, and every call is answered with an error until they are right", "error", wrong)
 	}
+	d.logNotes()
 	return d, nil
 }
 
@@ -96,6 +97,23 @@ func (d *Door) adopt(files []limitfile.File) error {
 		d.metrics.forget(before.Limits, s.Limits)
 	}
 	return nil
+}
+
+// maxNotes is how many notes of files are logged.
+const maxNotes = 10
+
+// logNotes logs what in the files in force has no effect, or another meaning than it seems.
+func (d *Door) logNotes() {
+	limits := d.limits.Load()
+	if limits == nil {
+		return
+	}
+	for _, note := range limits.Notes[:min(len(limits.Notes), maxNotes)] {
+		d.cfg.Logger.Warn("a limit of Limitador may mean something else than expected", "limit", note.String())
+	}
+	if more := len(limits.Notes) - maxNotes; more > 0 {
+		d.cfg.Logger.Warn("more limits of Limitador may mean something else than expected: jeton serve --check --kuadrant-config shows them", "more", more)
+	}
 }
 
 type service struct {

@@ -55,6 +55,7 @@ func (f *follower) look() {
 		if err == nil {
 			d.metrics.taken.Inc()
 			d.cfg.Logger.Info("new limits of Limitador are in force", "path", d.cfg.Path, "files", len(files))
+			d.logNotes()
 		} else {
 			d.metrics.left.Inc()
 		}

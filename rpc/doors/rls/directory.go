@@ -27,6 +27,11 @@ func (d *Door) readFiles() ([]descriptors.File, error) {
 
 // readDirectory reads those files of a directory that reads names, in the order of their names. A link counts as what it leads to, as Kubernetes mounts them.
 func readDirectory(directory string, reads func(name string) bool) ([]descriptors.File, error) {
+	if info, err := os.Stat(directory); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is no directory: name the one with the files of Envoy's rate limit service", directory)
+	}
 	found, err := os.ReadDir(directory)
 	if err != nil {
 		return nil, err

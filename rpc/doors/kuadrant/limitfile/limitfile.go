@@ -24,14 +24,14 @@ type Set struct {
 	namespaces map[string][]*group
 }
 
-// Parse reads files. Without problems, the Set is complete; with problems it is nil.
+// Parse reads files. Without problems, the Set is complete; with problems it has the Notes alone.
 func Parse(files []File) (*Set, []Problem) {
 	s := &Set{namespaces: map[string][]*group{}}
 	var problems []Problem
 	var all []*written
 	env, err := environment()
 	if err != nil {
-		return nil, []Problem{{"CEL", 1, "", err.Error()}}
+		return s, []Problem{{"CEL", 1, "", err.Error()}}
 	}
 	for _, f := range files {
 		r := &report{file: f.Name}
@@ -47,7 +47,7 @@ func Parse(files []File) (*Set, []Problem) {
 		problems = s.gather(all)
 	}
 	if len(problems) > 0 {
-		return nil, problems
+		return &Set{Notes: s.Notes}, problems
 	}
 	return s, nil
 }
