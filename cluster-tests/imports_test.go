@@ -109,9 +109,9 @@ var mayImport = map[string][]string{
 	"gateway/llm/fakemodel":        {},
 	"gateway/metering":             {"actor/limit", "gateway/denial", "gateway/llm"},
 	"rpc/doors/rlqs":               {"actor/limit", "internal/bound", "internal/metrics", "internal/spelling"},
-	"rpc/doors/rls":                {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/rls/descriptors"},
+	"rpc/doors/rls":                {"actor/limit", "internal/bound", "internal/metrics", "internal/plain", "rpc/doors/rls/descriptors"},
 	"rpc/doors/rls/descriptors":    {"actor/limit", "internal/strictyaml"},
-	"rpc/doors/kuadrant":           {"actor/limit", "internal/bound", "internal/metrics", "rpc/doors/kuadrant/limitfile", "rpc/pb/kuadrantpb"},
+	"rpc/doors/kuadrant":           {"actor/limit", "internal/bound", "internal/metrics", "internal/plain", "rpc/doors/kuadrant/limitfile", "rpc/pb/kuadrantpb"},
 	"rpc/doors/kuadrant/limitfile": {"actor/limit", "internal/strictyaml"},
 	"rpc/doors/rls/xds":            {"internal/metrics", "rpc/doors/rls/descriptors"},
 	"gateway": {

@@ -141,6 +141,7 @@ func (e *Gateway) openGRPC(f *protocolDoor, d *config.Doors) error {
 	if err != nil {
 		return err
 	}
+	e.services = services
 	e.closers.Add(func(context.Context) error { return doors.Close(services) })
 	server, err := doors.NewServer(doors.ServerConfig{Services: services, Registerer: e.metrics, Logger: e.cfg.Logger})
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
+	"github.com/jeton-dev/jeton/rpc/doors"
 )
 
 // A Gateway is a running gateway.
@@ -46,6 +47,7 @@ type Gateway struct {
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
 	foreign                   []*protocolDoor
+	services                  []doors.Service // that speak gRPC, of foreign
 
 	following following // the file on disk
 	opened    time.Time

@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,5 +160,21 @@ func TestStrangersAtDoors(t *testing.T) {
 			t.Errorf("a stranger is answered %q at %s", answer, address)
 		}
 		_ = c.Close()
+	}
+}
+
+// A gateway whose files of doors have mistakes says so, and strictly it is not ready.
+func TestReadyWithBrokenFilesOfDoors(t *testing.T) {
+	n, _ := ownCluster(t, twoLimit, false)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "kuadrant.yaml"), "[{namespace: gateway\n")
+	path := filepath.Join(dir, "gateway.yaml")
+	write(t, path, "cluster: {servers: ['"+n.GRPCAddr()+"']}\nadmin: {listen: '127.0.0.1:0'}\ndoors: {grpc: [kuadrant], listen: '127.0.0.1:0', kuadrant_config: kuadrant.yaml}\n")
+	r := openAt(t, path, Config{})
+	r.until(t, "the gateway knows the limits", func() bool { r.clusters[0].fetchLimits(t.Context()); return r.clusters[0].limits() != nil })
+	for query, status := range map[string]int{"": http.StatusOK, "?strict": http.StatusServiceUnavailable} {
+		if a := r.readyz(t, query); a.status != status || !strings.HasPrefix(a.body, "degraded: doors: kuadrant: no limits are in force, and every call fails: "+filepath.Join(dir, "kuadrant.yaml")+":") {
+			t.Errorf("/readyz%s: %+v, want %d", query, a, status)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/rpc/doors"
 )
 
 // ready answers GET /readyz. The first line is "ready", "degraded" and why, or "not ready" and why; the lines after it report the
@@ -39,6 +40,9 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		say("configuration", true, "last reload failed, the previous document stays in force: "+problem.Error())
 	}
 	say("configuration", false, inForce)
+	for _, problem := range doors.Problems(a.services) {
+		say("doors", true, problem)
+	}
 	if why := a.now.Load().doc.Unrouted(); why != "" {
 		say("routes", true, why)
 	}

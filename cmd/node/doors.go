@@ -18,6 +18,7 @@ func (n *Node) openServices() ([]doors.Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("doors: %w", err)
 	}
+	n.services = services
 	n.opened.Add(func(context.Context) error { return doors.Close(services) })
 	return services, nil
 }

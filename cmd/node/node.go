@@ -28,6 +28,7 @@ package node
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,6 +37,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/doors"
 )
 
 // A Node is a running node. It is a [limit.Limiter]: what a node that is alone is asked directly takes no network, and in
@@ -85,7 +87,7 @@ func (n *Node) Ready() error {
 	return err
 }
 
-// readiness is Ready, and what is wrong where some keys can be decided and others cannot.
+// readiness is Ready, and what is wrong where some keys can be decided and others cannot, or with the files of a door.
 func (n *Node) readiness() (degraded string, err error) {
 	select {
 	case <-n.stopping:
@@ -96,9 +98,12 @@ func (n *Node) readiness() (degraded string, err error) {
 		return "", err
 	}
 	if n.member != nil {
-		return n.member.ready()
+		degraded, err = n.member.ready()
 	}
-	return "", nil
+	if problems := doors.Problems(n.services); degraded == "" && len(problems) > 0 {
+		degraded = strings.Join(problems, "; ")
+	}
+	return degraded, err
 }
 
 // Close stops the node: it is not ready any more at once and leaves the callers' order, what is in flight is answered,

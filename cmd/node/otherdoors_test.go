@@ -1,11 +1,15 @@
 package node_test
 
 import (
+	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	rlqsv3 "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
@@ -129,5 +133,62 @@ func TestDoorsThatCannotOpen(t *testing.T) {
 				t.Errorf("%v, want an error with %q", err, c.says)
 			}
 		})
+	}
+}
+
+// A node whose files of doors have mistakes says so, and strictly it is not ready, until they are right.
+func TestReadyWithBrokenFilesOfDoors(t *testing.T) {
+	dir := t.TempDir()
+	limits, rules := filepath.Join(t.TempDir(), "limits.yaml"), filepath.Join(dir, "rules.yaml")
+	for path, text := range map[string]string{limits: "[{namespace: a\n", rules: "domain: d\ndescriptors: [{key: a, rate_limit: {unit: never}}]\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := node.Open(node.Config{
+		Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenHTTP: "127.0.0.1:0", Doors: []string{"kuadrant", "rls"}, KuadrantConfig: limits, RLSConfig: dir, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := n.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	ready := func(query string) (code int, body string) {
+		t.Helper()
+		r, err := http.Get("http://" + n.HTTPAddr() + "/readyz" + query) //nolint:noctx // it is local
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	for query, want := range map[string]int{"": http.StatusOK, "?strict": http.StatusServiceUnavailable} {
+		code, body := ready(query)
+		if code != want || !strings.HasPrefix(body, "degraded: kuadrant: no limits are in force, and every call fails: "+limits+":") || !strings.Contains(body, "; rls: no rules are in force") {
+			t.Errorf("/readyz%s: %d %s, want %d", query, code, body, want)
+		}
+	}
+	for path, text := range map[string]string{limits: "[]", rules: "domain: d\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for end := time.Now().Add(20 * time.Second); ; <-ticker.C {
+		code, body := ready("?strict")
+		if code == http.StatusOK {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("with files that are right: %d %s", code, body)
+		}
 	}
 }

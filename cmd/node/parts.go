@@ -14,6 +14,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -33,6 +34,7 @@ type parts struct {
 	http      *http.Server
 
 	grpcListener, httpListener, redisListener net.Listener
+	services                                  []doors.Service // that the gRPC port answers besides
 
 	doors    *door.Doors    // the ways in
 	opened   door.Closers   // everything else

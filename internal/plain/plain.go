@@ -41,3 +41,12 @@ func Lines(s string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// First is the first line of a text, with [Text] applied, and how many follow.
+func First(s string) string {
+	line, rest, more := strings.Cut(s, "\n")
+	if !more {
+		return Text(line)
+	}
+	return fmt.Sprintf("%s, and %d more", Text(line), 1+strings.Count(rest, "\n"))
+}

@@ -72,3 +72,11 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestFirst(t *testing.T) {
+	for text, want := range map[string]string{"a": "a", "a\nb": "a, and 1 more", "a\nb\nc": "a, and 2 more", "a\x1b\nb": `"a\x1b", and 1 more`} {
+		if got := plain.First(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -48,6 +48,13 @@ type WebService interface {
 	Paths() []string
 }
 
+// A FileService is an open door that follows files.
+type FileService interface {
+	Service
+	// Problem says what is wrong with the files, in one line; empty if nothing is.
+	Problem() string
+}
+
 // An opener makes a door. Its error says which part of cfg is missing, or wrong.
 type opener func(cfg Config) (Service, error)
 

@@ -58,6 +58,18 @@ func Register(services []Service) func(grpc.ServiceRegistrar) {
 	}
 }
 
+// Problems say what is wrong with the files of open doors, a line for each door.
+func Problems(services []Service) (all []string) {
+	for _, s := range services {
+		if f, ok := s.(FileService); ok {
+			if problem := f.Problem(); problem != "" {
+				all = append(all, problem)
+			}
+		}
+	}
+	return all
+}
+
 // Close closes open doors.
 func Close(services []Service) error {
 	var errs []error

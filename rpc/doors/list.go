@@ -64,16 +64,16 @@ func openRLQS(cfg Config) (Service, error) {
 
 // A following door follows its files until it is closed.
 type following struct {
-	Service
+	FileService
 
 	end context.CancelFunc
 	run sync.WaitGroup
 }
 
 // follow is a door whose files run follows.
-func follow(s Service, run func(context.Context)) *following {
+func follow(s FileService, run func(context.Context)) *following {
 	life, end := context.WithCancel(context.Background())
-	d := &following{Service: s, end: end}
+	d := &following{FileService: s, end: end}
 	d.run.Go(func() { run(life) })
 	return d
 }

@@ -18,8 +18,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/doors/kuadrant/limitfile"
 	"github.com/jeton-dev/jeton/rpc/pb/kuadrantpb"
 )
@@ -41,7 +44,7 @@ type Door struct {
 	cfg     Config
 	metrics *counts
 	limits  atomic.Pointer[limitfile.Set] // nil until files without mistakes were read
-	mistake atomic.Pointer[string]        // why there are none
+	mistake atomic.Pointer[string]        // of the files as they are now; nil for none
 	files   []limitfile.File              // that New has read
 }
 
@@ -81,6 +84,27 @@ func New(cfg Config) (*Door, error) {
 // Register registers the service.
 func (d *Door) Register(r grpc.ServiceRegistrar) {
 	kuadrantpb.RegisterRateLimitServiceServer(r, service{door: d})
+}
+
+// Problem says what is wrong with the files, in one line; empty if nothing is.
+func (d *Door) Problem() string {
+	mistake := d.mistake.Load()
+	switch {
+	case mistake == nil:
+		return ""
+	case d.limits.Load() == nil:
+		return "kuadrant: no limits are in force, and every call fails: " + plain.First(*mistake)
+	}
+	return "kuadrant: new limits are refused, and those before stay in force: " + plain.First(*mistake)
+}
+
+// none is the answer where no limits are in force.
+func (d *Door) none() error {
+	says := "the files are being read"
+	if mistake := d.mistake.Load(); mistake != nil {
+		says = *mistake
+	}
+	return status.Error(codes.Unavailable, "no limits are in force: "+says)
 }
 
 // adopt puts files in force, or says what is wrong with them.

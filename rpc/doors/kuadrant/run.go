@@ -62,6 +62,7 @@ func (f *follower) look() {
 	}
 	if err == nil {
 		f.logged = ""
+		d.mistake.Store(nil)
 		d.metrics.refused.Set(0)
 		return
 	}

@@ -20,8 +20,11 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/doors/rls/descriptors"
 )
 
@@ -68,7 +71,7 @@ type Door struct {
 	metrics *counts
 	refunds refunds
 	state   atomic.Pointer[state]  // nil until rules without mistakes have come
-	mistake atomic.Pointer[string] // why there is none
+	mistake atomic.Pointer[string] // of the configuration that came last; nil for none
 	files   []descriptors.File     // that New has read
 }
 
@@ -120,6 +123,27 @@ func (d *Door) openDirectory() error {
 		d.cfg.Logger.Error("the rules of Envoy's rate limit service have mistakes, so none are in force, and every call is answered with an error until they are right", "error", wrong)
 	}
 	return nil
+}
+
+// Problem says what is wrong with the files, or what the source has sent, in one line; empty if nothing is.
+func (d *Door) Problem() string {
+	mistake := d.mistake.Load()
+	switch {
+	case mistake == nil:
+		return ""
+	case d.state.Load() == nil:
+		return "rls: no rules are in force, and every call fails: " + plain.First(*mistake)
+	}
+	return "rls: new rules are refused, and those before stay in force: " + plain.First(*mistake)
+}
+
+// none is the answer where no rules are in force.
+func (d *Door) none() error {
+	says := "they are being read"
+	if mistake := d.mistake.Load(); mistake != nil {
+		says = *mistake
+	}
+	return status.Error(codes.Unavailable, "no rules are in force: "+says)
 }
 
 // Register registers the service.

@@ -145,6 +145,9 @@ func TestRun(t *testing.T) {
 			if got := r.count("jeton_door_rls_configuration_refused", ""); got != refused {
 				t.Errorf("%s: configuration_refused is %v", what, got)
 			}
+			if got := r.door.Problem(); (got != "") != (refused == 1) {
+				t.Errorf("%s: the problem is %q", what, got)
+			}
 		}
 		after("a change before Run", 2, 0)
 		after("nothing", 2, 0)

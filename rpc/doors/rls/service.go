@@ -5,8 +5,6 @@ import (
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // ownTime is how long a call may take whose caller does not say.
@@ -27,7 +25,7 @@ func (s service) ShouldRateLimit(ctx context.Context, r *ratelimitv3.RateLimitRe
 	now := d.state.Load()
 	if now == nil {
 		d.metrics.failed.Inc()
-		return nil, status.Error(codes.Unavailable, "no rules are in force: "+*d.mistake.Load())
+		return nil, d.none()
 	}
 	p, err := d.planOf(now, r)
 	if err != nil {

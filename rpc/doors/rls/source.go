@@ -20,13 +20,12 @@ func (d *Door) take(resources []descriptors.Resource) error {
 	if err != nil {
 		d.metrics.configurationLeft.Inc()
 		d.metrics.refused.Set(1)
-		if d.state.Load() == nil {
-			says := err.Error()
-			d.mistake.Store(&says)
-		}
+		says := err.Error()
+		d.mistake.Store(&says)
 		d.cfg.Logger.Error("new rules of Envoy's rate limit service are refused, and those before stay in force", "from", d.cfg.Source.Name(), "error", err)
 		return err
 	}
+	d.mistake.Store(nil)
 	d.metrics.configurationTaken.Inc()
 	d.metrics.refused.Set(0)
 	d.cfg.Logger.Info("new rules of Envoy's rate limit service are in force", "from", d.cfg.Source.Name(), "domains", domains.Len(), "rules", len(domains.Rules))
