@@ -2,10 +2,12 @@ package standin
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -68,7 +70,7 @@ func (s *Settings) ownNode(log *slog.Logger) (*buckets, error) {
 	}
 	n, err := node.Open(cfg)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(strings.ReplaceAll(err.Error(), "--data", "JETON_DATA")) // which is the option's name here
 	}
 	return &buckets{Limiter: n, close: n.Close, failed: n.Failed(), err: n.Err, metrics: n.Metrics()}, nil
 }

@@ -1,8 +1,10 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -28,7 +30,7 @@ func (s *Service) Healthy() error {
 	domains, inForce := s.rules.Domains()
 	switch {
 	case !inForce && !s.settings.AtOnce:
-		return errors.New("no rules are in force yet")
+		return errors.New(cmp.Or(strings.TrimPrefix(s.rules.Problem(), "rls: "), "no rules are in force yet"))
 	case domains == 0 && s.settings.NotBare:
 		return errors.New("the rules in force have no domain")
 	}

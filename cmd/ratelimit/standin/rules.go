@@ -14,7 +14,7 @@ import (
 // openRules makes the door that Envoy asks.
 func (s *Settings) openRules(b *buckets, all *prometheus.Registry, log *slog.Logger) (*rls.Door, error) {
 	cfg := rls.Config{
-		Limiter: b, Directory: s.Directory, AllFiles: true, Merge: s.Merge, Reported: true, Shadow: s.Shadow, Headers: s.Headers, Metadata: s.Metadata, Registerer: all, Logger: log,
+		Limiter: &outage{Limiter: b, log: log}, Directory: s.Directory, AllFiles: true, Merge: s.Merge, Reported: true, Shadow: s.Shadow, Headers: s.Headers, Metadata: s.Metadata, Registerer: all, Logger: log,
 	}
 	if s.XDS != nil {
 		source, err := s.XDS.client(all, log)
@@ -33,7 +33,7 @@ func (s *Settings) openRules(b *buckets, all *prometheus.Registry, log *slog.Log
 // client follows the server. Files that are wrong at the start are an error; later ones are a server that cannot be asked.
 func (x *XDS) client(all *prometheus.Registry, log *slog.Logger) (*xds.Client, error) {
 	cfg := xds.Config{
-		Server: x.Server, Node: x.Node, Metadata: x.Metadata, Headers: x.Headers, MaxMessage: x.MaxMessage, Pause: x.Pause, MaxPause: x.MaxPause, Registerer: all, Logger: log,
+		Server: x.Server, Node: x.Node, Metadata: x.Metadata, Headers: x.Headers, MaxMessage: x.MaxMessage, Pause: x.Pause, MaxPause: x.MaxPause, Registerer: all, Logger: log.With("variable", "CONFIG_GRPC_XDS_SERVER_URL"),
 	}
 	if x.TLS != nil {
 		if _, err := x.TLS.Now(log); err != nil {

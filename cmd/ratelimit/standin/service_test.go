@@ -113,7 +113,7 @@ func TestUnhealthy(t *testing.T) {
 	l.Close() //nolint:errcheck // nothing listens there any more
 	rules := "RUNTIME_ROOT=" + rulesIn(t, someRules)
 	for want, environ := range map[string][]string{
-		"no rules are in force yet":      {"RUNTIME_ROOT=" + rulesIn(t, "domain: d\nnonsense: 1\n")},
+		"rules:2: nonsense":              {"RUNTIME_ROOT=" + rulesIn(t, "domain: d\nnonsense: 1\n")},
 		"the buckets could not be asked": {rules, "JETON_CLUSTER=" + nobody},
 		"the rules in force have no dom": {"RUNTIME_ROOT=" + rulesIn(t, "domain: d\nnonsense: 1\n"), "FORCE_START_WITHOUT_INITIAL_CONFIG=true", "HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED=true"},
 	} {
@@ -136,6 +136,18 @@ func TestUnhealthy(t *testing.T) {
 	healthy(t, s)
 	if err := s.Close(t.Context()); err != nil || s.Healthy() == nil {
 		t.Errorf("closed it is healthy: %v", err)
+	}
+}
+
+// A file in place of the directory of the buckets is said by the name of its variable.
+func TestDataThatIsAFile(t *testing.T) {
+	root := rulesIn(t, someRules)
+	settings, err := standin.Read([]string{"HOST=127.0.0.1", "GRPC_HOST=127.0.0.1", "DEBUG_HOST=127.0.0.1", "PORT=0", "GRPC_PORT=0", "DEBUG_PORT=0", "RUNTIME_ROOT=" + root, "JETON_DATA=" + filepath.Join(root, "config", "rules")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := standin.Open(settings, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "JETON_DATA") || strings.Contains(err.Error(), "--data") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"net"
 	"path/filepath"
 	"strings"
 	"time"
@@ -70,6 +71,7 @@ func Read(environ []string) (*Settings, error) {
 		}
 	}
 	s.readPort(e)
+	s.refuseSharedPorts(e)
 	switch e.choice("CONFIG_TYPE", "FILE", "FILE", "GRPC_XDS_SOTW") {
 	case "FILE":
 		s.Directory = filepath.Join(e.text("RUNTIME_ROOT", "/srv/runtime_data/current"), e.text("RUNTIME_SUBDIRECTORY", ""), e.text("RUNTIME_APPDIRECTORY", "config"))
@@ -90,6 +92,29 @@ func (e *environment) level() string {
 		e.wrong("LOG_LEVEL", "%q is not known: use error, warn, info or debug", value)
 	}
 	return level
+}
+
+// refuseSharedPorts notes variables that name one port.
+func (s *Settings) refuseSharedPorts(e *environment) {
+	all := []struct{ variable, address string }{{httpPort, s.HTTP}, {grpcPort, s.GRPC}, {debugPort, s.Debug}, {prometheusPort, s.Prometheus}}
+	for i, one := range all {
+		for _, other := range all[:i] {
+			if port := sharedPort(one.address, other.address); port != "" {
+				e.wrong(one.variable, "%s is the port of %s too: give each a port of its own", port, other.variable)
+			}
+		}
+	}
+}
+
+// sharedPort is the port that two addresses have in common; empty for none. An address without a host, or with an unspecified one, has all hosts.
+func sharedPort(a, b string) string {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	every := func(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
+	if errA != nil || errB != nil || portA != portB || portA == "0" || hostA != hostB && !every(hostA) && !every(hostB) {
+		return ""
+	}
+	return portA
 }
 
 // readPort reads what clients of the gRPC port are shown.

@@ -47,6 +47,7 @@ type Client struct {
 	metrics *counts
 	pause   time.Duration // after the next failure
 	away    string        // the code of why the server is, in the log; empty while it is not
+	taken   bool          // a configuration is in force
 }
 
 // New makes a Client, which connects when it is run.
@@ -82,7 +83,11 @@ func (c *Client) failed(err error) {
 	c.metrics.failures.Inc()
 	if says := status.Code(err).String(); says != c.away {
 		c.away = says
-		c.cfg.Logger.Warn("the xDS server does not answer: the last configuration stays in force", "server", c.cfg.Server, "error", err)
+		if c.taken {
+			c.cfg.Logger.Warn("the xDS server does not answer: the last configuration stays in force", "server", c.cfg.Server, "error", err)
+		} else {
+			c.cfg.Logger.Warn("the xDS server does not answer, and no configuration has come from it yet", "server", c.cfg.Server, "error", err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -243,5 +244,43 @@ func TestConfigOfClient(t *testing.T) {
 	}
 	if _, err := xds.New(xds.Config{Server: "a:1", Pause: -1}); err == nil {
 		t.Error("a negative pause is taken")
+	}
+}
+
+// lines are what is logged.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	select {
+	case l <- string(b):
+	default: // the test has seen enough
+	}
+	return len(b), nil
+}
+
+// TestAwayIsLogged says that a configuration stays in force only where there is one.
+func TestAwayIsLogged(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is local
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close() //nolint:errcheck // nothing listens there for now
+	log := make(lines, 100)
+	taken := follow(t, xds.Config{Server: address, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if line := <-log; !strings.Contains(line, "no configuration has come from it yet") || !strings.Contains(line, address) {
+		t.Errorf("at the start: %s", line)
+	}
+	server := newControl(t, address)
+	server.push("1", domain("a", 5))
+	<-taken
+	if line := <-log; !strings.Contains(line, "answers again") {
+		t.Errorf("with the server: %s", line)
+	}
+	server.said()
+	server.said() // which accepts it
+	server.stop()
+	if line := <-log; !strings.Contains(line, "the last configuration stays in force") {
+		t.Errorf("later: %s", line)
 	}
 }

@@ -77,6 +77,7 @@ func (c *Client) session(ctx context.Context, take func([]descriptors.Resource) 
 			ask.ErrorDetail, refused = &statuspb.Status{Code: int32(codes.InvalidArgument), Message: reason(err)}, answer.GetVersionInfo()
 			continue
 		}
+		c.taken = true
 		ask.VersionInfo = answer.GetVersionInfo()
 	}
 }
