@@ -19,8 +19,8 @@ const (
 	unreadWithin = 10 * time.Second
 	// streamCost is about what a stream costs besides its messages: goroutines, and what came and is not read yet.
 	streamCost = 64 << 10
-	// parsedCost is how many times as large as its bytes a message of a stream is, once it is read; and foreignCost what a field of one of another
-	// project's takes, at least.
+	// parsedCost is how many times as large as its bytes a message of a stream is, once it is read; and foreignCost what a field takes of one of another
+	// project's, until the next one is asked for.
 	parsedCost  = 4
 	foreignCost = 200
 	// keptMessages is how many messages of a stream may be there at once: one waits, one is at work, one is read.
@@ -43,6 +43,7 @@ type boundedStream struct {
 
 	mu    sync.Mutex
 	kept  [keptMessages]int // bytes that are held for the last messages
+	more  int               // that are held beside them, for what the last one takes once it is read
 	reads int
 	over  bool // the handler has returned: nothing is held any more
 }
@@ -86,15 +87,25 @@ func (b *boundedStream) release() {
 	if b.conn == nil {
 		return
 	}
-	sum := streamCost
+	sum := streamCost + b.more
 	for _, n := range b.kept {
 		sum += n
 	}
 	b.conn.Release(sum)
 }
 
-// hold counts a message of so many bytes instead of the one that was read so many messages before.
-func (b *boundedStream) hold(bytes int) {
+// forget counts no more what the last message took beside its bytes: its handler has handed it over, and asks for the next one.
+func (b *boundedStream) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.more > 0 && !b.over {
+		b.conn.Release(b.more)
+		b.more = 0
+	}
+}
+
+// hold counts a message of so many bytes instead of the one that was read so many messages before, and what it takes beside them.
+func (b *boundedStream) hold(bytes, more int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.conn == nil || b.over {
@@ -103,8 +114,8 @@ func (b *boundedStream) hold(bytes int) {
 	slot := &b.kept[b.reads%keptMessages]
 	b.reads++
 	b.conn.Release(*slot)
-	*slot = bytes
-	b.conn.Hold(bytes)
+	*slot, b.more = bytes, more
+	b.conn.Hold(bytes + more)
 }
 
 // SendMsg implements grpc.ServerStream.
@@ -116,11 +127,12 @@ func (b *boundedStream) SendMsg(m any) error {
 
 // RecvMsg implements grpc.ServerStream.
 func (b *boundedStream) RecvMsg(m any) error {
+	b.forget()
 	b.read.Message, b.read.Ctx = m, b.Context()
 	err := b.ServerStream.RecvMsg(&b.read)
 	b.read.Message = nil
 	if err == nil {
-		b.hold(max(b.read.bytes*parsedCost, b.read.fields*foreignCost))
+		b.hold(b.read.bytes*parsedCost, max(b.read.fields*foreignCost-b.read.bytes*parsedCost, 0))
 	}
 	return err
 }
