@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -143,7 +144,7 @@ func (e *Gateway) openGRPC(f *protocolDoor, d *config.Doors) error {
 	}
 	e.services = services
 	e.closers.Add(func(context.Context) error { return doors.Close(services) })
-	server, err := doors.NewServer(doors.ServerConfig{Services: services, Registerer: e.metrics, Logger: e.cfg.Logger})
+	server, err := doors.NewServer(doors.ServerConfig{Services: services, TLS: e.grpcTLS(d), Registerer: e.metrics, Logger: e.cfg.Logger})
 	if err != nil {
 		return err
 	}
@@ -151,10 +152,23 @@ func (e *Gateway) openGRPC(f *protocolDoor, d *config.Doors) error {
 	return nil
 }
 
+// grpcTLS is how clients of doors that speak gRPC are spoken to; nil for plain text.
+func (e *Gateway) grpcTLS(d *config.Doors) func() (*tls.Config, error) {
+	if d.TLS == nil {
+		return nil
+	}
+	spoken := e.doorsTLS()
+	spoken.NextProtos = []string{"h2"}
+	return func() (*tls.Config, error) { return spoken, nil }
+}
+
 // openRedis opens the door for Redis' protocol.
 func (e *Gateway) openRedis(f *protocolDoor) error {
 	c := e.clusters[0]
 	cfg := redis.Config{Limiter: c.client, Limits: c.limits, Registerer: e.metrics, Logger: e.cfg.Logger}
+	if e.now.Load().doc.Doors.TLS != nil {
+		cfg.TLS = e.doorsTLS()
+	}
 	if e.now.Load().doc.Doors.RedisTokenFile.Given() {
 		cfg.Token = func(token string) bool { return e.now.Load().redis.Has(token) }
 	}

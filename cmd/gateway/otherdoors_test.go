@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -176,5 +179,58 @@ func TestReadyWithBrokenFilesOfDoors(t *testing.T) {
 		if a := r.readyz(t, query); a.status != status || !strings.HasPrefix(a.body, "degraded: doors: kuadrant: no limits are in force, and every call fails: "+filepath.Join(dir, "kuadrant.yaml")+":") {
 			t.Errorf("/readyz%s: %+v, want %d", query, a, status)
 		}
+	}
+}
+
+// Doors speak TLS with the certificate of the document, which is exchanged while the gateway runs, and no plain text then.
+func TestDoorsSpeakTLS(t *testing.T) {
+	a, dir := newAuthority(t), t.TempDir()
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	put := func(name string) {
+		cert, key := a.issue(t, name)
+		write(t, filepath.Join(dir, "cert"), cert)
+		write(t, filepath.Join(dir, "key"), key)
+	}
+	put("one")
+	path := filepath.Join(dir, "gateway.yaml")
+	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 2s}\nadmin: {listen: '127.0.0.1:0'}\n"+
+		"doors: {grpc: [gubernator], listen: '127.0.0.1:0', redis: '127.0.0.1:0', tls: {cert: cert, key: key}}\n")
+	r := openAt(t, path, Config{})
+	asks := func(name string) {
+		t.Helper()
+		shown := ""
+		with := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, VerifyConnection: func(s tls.ConnectionState) error {
+			shown = s.PeerCertificates[0].Subject.CommonName
+			return nil
+		}}
+		conn, err := grpc.NewClient("passthrough:///"+r.DoorsAddr(), grpc.WithTransportCredentials(credentials.NewTLS(with)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // it has been answered
+		if _, err := gubernatorpb.NewV1Client(conn).LiveCheck(t.Context(), &gubernatorpb.LiveCheckReq{}); err != nil || shown != name {
+			t.Errorf("gRPC shows %q: %v, want %q", shown, err, name)
+		}
+		shown = ""
+		c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), TLSConfig: with, DisableIdentity: true, MaxRetries: -1})
+		defer c.Close() //nolint:errcheck // likewise
+		if err := c.Ping(t.Context()).Err(); err != nil || shown != name {
+			t.Errorf("Redis' protocol shows %q: %v, want %q", shown, err, name)
+		}
+	}
+	asks("one")
+	put("two")
+	if err := r.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	asks("two")
+	plain, err := grpc.NewClient("passthrough:///"+r.DoorsAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close() //nolint:errcheck // it was refused
+	if _, err := gubernatorpb.NewV1Client(plain).LiveCheck(t.Context(), &gubernatorpb.LiveCheckReq{}); err == nil {
+		t.Error("plain text is answered")
 	}
 }

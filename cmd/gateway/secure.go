@@ -2,19 +2,27 @@ package gateway
 
 import (
 	"crypto/tls"
-	"errors"
+	"fmt"
 )
 
-// proxyTLS is what clients of the proxy are spoken to with. The certificate is that of the document in force at each
-// handshake, so that one can be exchanged while the gateway runs.
+// proxyTLS is what clients of the proxy are spoken to with, and doorsTLS what those of doors are.
 func (e *Gateway) proxyTLS() *tls.Config {
+	return showing("proxy.tls", func() *tls.Certificate { return e.now.Load().shown })
+}
+
+func (e *Gateway) doorsTLS() *tls.Config {
+	return showing("doors.tls", func() *tls.Certificate { return e.now.Load().atDoors })
+}
+
+// showing shows clients the certificate of the document in force at each handshake, so that one can be exchanged while the gateway runs.
+func showing(field string, certificate func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			if c := e.now.Load().shown; c != nil {
+			if c := certificate(); c != nil {
 				return c, nil
 			}
-			return nil, errors.New("the document in force has no proxy.tls") // which setup.follows refuses
+			return nil, fmt.Errorf("the document in force has no %s", field) // which setup.follows refuses
 		},
 	}
 }

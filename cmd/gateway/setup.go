@@ -21,9 +21,10 @@ type setup struct {
 	digest  [32]byte
 	reaches []reach // of the clusters, in the order of the document's Asked
 
-	shown  *tls.Certificate // to clients of the proxy; nil for plain HTTP
-	tokens *bearer.Set      // of operators; nil if none is asked for
-	redis  *bearer.Set      // of clients that speak Redis' protocol; nil if none is asked for
+	shown   *tls.Certificate // to clients of the proxy; nil for plain HTTP
+	atDoors *tls.Certificate // shown to those of doors; nil for plain text
+	tokens  *bearer.Set      // of operators; nil if none is asked for
+	redis   *bearer.Set      // of clients that speak Redis' protocol; nil if none is asked for
 
 	proxies, askers, callers *identity.Networks // trusted ones in front of the proxy, those that may ask, and those that may call the doors
 }
@@ -58,6 +59,11 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 		var err error
 		s.shown, err = pair(doc.Proxy.TLS.Cert, doc.Proxy.TLS.Key)
 		note("proxy.tls", err)
+	}
+	if doc.Doors != nil && doc.Doors.TLS != nil {
+		var err error
+		s.atDoors, err = pair(doc.Doors.TLS.Cert, doc.Doors.TLS.Key)
+		note("doors.tls", err)
 	}
 	for _, name := range doc.Asked() {
 		s.reaches = append(s.reaches, newReach(doc, name, note))
@@ -125,6 +131,7 @@ func (s *setup) settings() []setting {
 	return append(all,
 		setting{"doors.grpc", strings.Join(o.GRPC, ", ")},
 		setting{"doors.listen", o.Address()},
+		setting{"doors.tls", presence(o.TLS != nil)},
 		setting{"doors.rls_config", o.RLSConfig.At},
 		setting{"doors.rls_headers", fmt.Sprint(o.RLSHeaders)},
 		setting{"doors.rls_metadata", fmt.Sprint(o.RLSMetadata)},

@@ -184,8 +184,10 @@ type Doors struct {
 	// GRPC names those that answer at listen: extauthz (Envoy's external authorization, by the routes of this document), gubernator,
 	// kuadrant (Kuadrant's Limitador), rls (Envoy's rate limit service) and rlqs (Envoy's rate limit quota service).
 	GRPC []string `yaml:"grpc"`
-	// Listen is host:port, for gRPC without TLS. Empty means 127.0.0.1:7783.
+	// Listen is host:port, for gRPC. Empty means 127.0.0.1:7783.
 	Listen string `yaml:"listen"`
+	// TLS is the certificate that clients of these listeners are shown. Without it, they speak plain text.
+	TLS *ServerTLS `yaml:"tls"`
 	// RLSConfig is the directory with the limits of rls, as envoyproxy/ratelimit reads them: files in YAML, which the gateway follows.
 	RLSConfig Folder `yaml:"rls_config"`
 	// RLSHeaders adds RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to answers of rls.
@@ -194,7 +196,7 @@ type Doors struct {
 	RLSMetadata bool `yaml:"rls_metadata"`
 	// KuadrantConfig is the file with the limits of kuadrant, as Limitador reads it, or a directory with several. The gateway follows them.
 	KuadrantConfig Place `yaml:"kuadrant_config"`
-	// Redis is host:port for clients that speak Redis' protocol, without TLS. Empty means none.
+	// Redis is host:port for clients that speak Redis' protocol. Empty means none.
 	Redis string `yaml:"redis"`
 	// RedisTokenFile holds tokens of at least 16 bytes of printable ASCII, one per line, of which such a client shows one by AUTH;
 	// lines that begin with # are comments. Left out, they need none.

@@ -27,6 +27,9 @@ func (d *Document) exposed() []*limit.FieldError {
 		}
 	}
 	if d.Doors != nil {
+		if d.Doors.TLS != nil {
+			f.exposed("doors.tls.key", d.Doors.TLS.Key)
+		}
 		f.exposed("doors.redis_token_file", d.Doors.RedisTokenFile)
 	}
 	f.exposed("admin.token_file", d.Admin.TokenFile)

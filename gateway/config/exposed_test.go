@@ -53,7 +53,7 @@ func TestExposedFilesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"cluster.tls.key", "cluster.token_file", "clusters.global.tls.key", "proxy.tls.key", "proxy.upstreams.web.tls.key", "doors.redis_token_file", "admin.token_file", "identity.jwt[2].secret_file", "exempt.token_file"}
+	want := []string{"cluster.tls.key", "cluster.token_file", "clusters.global.tls.key", "proxy.tls.key", "proxy.upstreams.web.tls.key", "doors.tls.key", "doors.redis_token_file", "admin.token_file", "identity.jwt[2].secret_file", "exempt.token_file"}
 	if !slices.Equal(fields, want) {
 		t.Errorf("refused are %q, want %q", fields, want)
 	}

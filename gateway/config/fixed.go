@@ -13,6 +13,6 @@ func Fixed() []string {
 		"proxy.listen", "proxy.tls", "proxy.max_header", "proxy.header_within", "proxy.idle_within", "proxy.answer_pause",
 		"proxy.max_connections", "proxy.max_connections_per_client",
 		"forward_auth.listen",
-		"doors.grpc", "doors.listen", "doors.rls_config", "doors.rls_headers", "doors.rls_metadata", "doors.kuadrant_config", "doors.redis", "doors.redis_token_file",
+		"doors.grpc", "doors.listen", "doors.tls", "doors.rls_config", "doors.rls_headers", "doors.rls_metadata", "doors.kuadrant_config", "doors.redis", "doors.redis_token_file",
 	}
 }

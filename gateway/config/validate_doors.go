@@ -52,6 +52,9 @@ func (f *findings) doors(d *Doors) {
 		f.add("doors.redis_token_file", "is for clients at doors.redis, which is missing: add an address, or leave this out")
 	}
 	f.tokens("doors.redis_token_file", d.RedisTokenFile)
+	if d.TLS != nil {
+		f.pair("doors.tls", d.TLS.Cert, d.TLS.Key)
+	}
 	f.networks("doors.trusted", d.Trusted)
 	if f.document.Asked()[0] != "" {
 		f.add("doors", "asks the cluster that has no name, and cluster.servers is missing: add it, or leave doors out")
