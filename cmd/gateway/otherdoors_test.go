@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
@@ -132,11 +135,23 @@ func TestQuotasOfAGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := quotas.Send(&rlqsv3.RateLimitQuotaUsageReports{Domain: "d", BucketQuotaUsages: []*rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{
-		{BucketId: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api", "key": "k"}}},
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	answered, stop := context.WithCancel(t.Context())
+	var reports sync.WaitGroup
+	reports.Go(func() { // until the gateway has heard of the limit, and longer
+		for tick := time.NewTicker(100 * time.Millisecond); ; {
+			_ = quotas.Send(&rlqsv3.RateLimitQuotaUsageReports{Domain: "d", BucketQuotaUsages: []*rlqsv3.RateLimitQuotaUsageReports_BucketQuotaUsage{
+				{BucketId: &rlqsv3.BucketId{Bucket: map[string]string{"limit": "api", "key": "k"}}},
+			}}) // Recv says why it is over
+			select {
+			case <-tick.C:
+			case <-answered.Done():
+				tick.Stop()
+				return
+			}
+		}
+	})
+	defer reports.Wait()
+	defer stop()
 	a, err := quotas.Recv()
 	if err != nil || a.GetBucketAction()[0].GetQuotaAssignmentAction().GetRateLimitStrategy().GetTokenBucket().GetMaxTokens() == 0 {
 		t.Fatalf("%v, %v", a, err)
