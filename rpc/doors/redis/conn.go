@@ -156,7 +156,7 @@ func (c *conn) makeRoom() {
 
 // handleAll answers all commands that are complete. The error is a protocolError.
 func (c *conn) handleAll(ctx context.Context) error {
-	c.prove()
+	c.recheckToken()
 	c.full = len(c.in) == cap(c.in)
 	rest := c.in
 	defer func() { c.in = c.in[:copy(c.in, rest)] }()

@@ -23,6 +23,7 @@ func (s *session) decideAll(ctx context.Context) {
 	if len(s.waiting) == 0 {
 		return
 	}
+	defer s.waits.Add(-int64(len(s.waiting))) // after a panic too
 	ctx, cancel := context.WithTimeout(ctx, decideWithin)
 	defer cancel()
 	var results []limit.Result
@@ -46,7 +47,6 @@ func (s *session) decideAll(ctx context.Context) {
 		w.answer(&s.out, &result.Decision)
 		w.command.answered.Inc()
 	}
-	s.waits.Add(-int64(len(s.waiting)))
 	clear(s.waiting)
 	s.waiting = s.waiting[:0]
 }

@@ -111,8 +111,8 @@ func (s *session) shows(token []byte) error {
 	return nil
 }
 
-// prove takes from the client what its token gave it, if that does not count any more.
-func (s *session) prove() {
+// recheckToken takes from the client what its token gave it, if that does not count any more.
+func (s *session) recheckToken() {
 	if s.token != "" && !s.cfg.Token(s.token) {
 		s.authed, s.token = false, ""
 	}

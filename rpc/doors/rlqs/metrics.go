@@ -59,7 +59,7 @@ func newCounts() *counts {
 		late:     one("jeton_door_rlqs_late_total", "Assignments that were not sent: they were ready too late, because Envoy did not read or the cluster was slow, or Envoy had forgotten the bucket."),
 		asks: vec("jeton_door_rlqs_asks_total", "outcome",
 			"Asks for tokens to assign: given; nothing, since little is left; or failed.", given, nothing, failed),
-		refused: vec("jeton_door_rlqs_refused_total", "reason", "Reports of buckets that are denied for another reason than that nothing is left, by reason. The log says more."),
+		refused: vec("jeton_door_rlqs_refused_total", "reason", "Reports of buckets to which nothing is assigned for another reason than that nothing is left, by reason. The log says more."),
 	}
 	for why := range refusals {
 		c.refused.WithLabelValues(string(why))

@@ -24,8 +24,8 @@ func newPaced(to *slog.Logger, limits func() *limit.Document) *paced {
 	return &paced{to, limits, bound.LinesEvery(sayEvery)}
 }
 
-// denied says why Envoy is told to deny all requests of a bucket: in a line for each limit that is stored, and one for all others. Detail may be nil.
-func (p *paced) denied(why refusal, at target, detail error) {
+// refused says why nothing is assigned to a bucket, which Envoy is told to deny unless there is no room for it: in a line for each limit that is stored, and one for all others. Detail may be nil.
+func (p *paced) refused(why refusal, at target, detail error) {
 	kind := string(why)
 	if why != refusedID && why != refusedUnknown {
 		kind += " " + at.limit
@@ -38,7 +38,7 @@ func (p *paced) denied(why refusal, at target, detail error) {
 		if detail != nil {
 			line = append(line, "detail", detail)
 		}
-		p.to.Warn("Envoy is told to deny all requests of a bucket", line...)
+		p.to.Warn("nothing is assigned to a bucket of Envoy", line...)
 	}
 }
 

@@ -22,15 +22,15 @@ func TestPaced(t *testing.T) {
 		var out bytes.Buffer
 		p := newPaced(slog.New(slog.NewTextHandler(&out, nil)), func() *limit.Document { return doc })
 		for range 2 {
-			p.denied(refusedStrong, target{"search", "k"}, nil)
-			p.denied(refusedStrong, target{"login", "k"}, nil)
-			p.denied(refusedUnknown, target{"serach", "k"}, nil)
-			p.denied(refusedUnknown, target{"other", "k"}, nil)
-			p.denied(refusedID, target{}, errors.New("the bucket id has no entry \"key\""))
+			p.refused(refusedStrong, target{"search", "k"}, nil)
+			p.refused(refusedStrong, target{"login", "k"}, nil)
+			p.refused(refusedUnknown, target{"serach", "k"}, nil)
+			p.refused(refusedUnknown, target{"other", "k"}, nil)
+			p.refused(refusedID, target{}, errors.New("the bucket id has no entry \"key\""))
 			time.Sleep(sayEvery / 2) //nolint:forbidigo // in a bubble
 		}
 		time.Sleep(sayEvery) //nolint:forbidigo // in a bubble
-		p.denied(refusedUnknown, target{"other", "k"}, nil)
+		p.refused(refusedUnknown, target{"other", "k"}, nil)
 		for want, times := range map[string]int{
 			"\n": 5, "limit=search": 1, "limit=login": 1, `perhaps \"search\" is meant`: 1, `has no entry \"key\"`: 1, "limit=other": 1, "more_since_last=3": 1,
 		} {

@@ -102,7 +102,7 @@ func (d *Door) newSubscriptions(from string) *subscriptions {
 		},
 		refused: func(why refusal, at target, detail error) {
 			d.counts.refused.WithLabelValues(string(why)).Inc()
-			d.log.denied(why, at, detail)
+			d.log.refused(why, at, detail)
 		},
 	}
 }

@@ -10,7 +10,7 @@ type terms struct {
 	life int64
 }
 
-// A refusal is why Envoy is told to deny all requests of a bucket. It is a label of metrics.
+// A refusal is why nothing is assigned to a bucket, whatever is left. It is a label of metrics.
 type refusal string
 
 // The refusals.
@@ -30,7 +30,7 @@ var refusals = map[refusal]string{
 	refusedStrong:   "its limit has no consistency: leased, without which nothing is passed down",
 	refusedShort:    "its limit fills too soon: what Envoy has for a second and one more for the way has to lie within half of the bucket; give it a larger capacity, or a longer window",
 	refusedOverride: "an override of the key decides by itself",
-	refusedFull:     "too many buckets are in use",
+	refusedFull:     "too many buckets are in use, here or by its address: Envoy is told nothing of it, and goes by its own configuration",
 }
 
 // termsOf are those of a bucket, by a document.
