@@ -186,7 +186,7 @@ func TestBudget(t *testing.T) {
 				Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour, Memory: memory, Metrics: reg,
 				Logger: slog.New(slog.NewTextHandler(log, nil)),
 			})
-			for at := 0; at < 16_000; at += 4 * limit.MaxBatch {
+			for at := 0; at < 32_000; at += 4 * limit.MaxBatch {
 				if n := invent(t, s, 4*limit.MaxBatch, func(i int) limit.Request { return request(at + i) }); n > 0 {
 					t.Fatalf("%d were refused, and none need be", n)
 				}

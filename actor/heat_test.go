@@ -65,7 +65,7 @@ func TestHotKeyFound(t *testing.T) {
 		if len(o.Checked) != 1 || o.Checked[0].Key != "hot" || !o.Checked[0].Hot || !slices.Equal(o.Checked[0].Limits, []string{"demo"}) {
 			t.Errorf("checked most are %+v", o.Checked)
 		}
-		within(t, "all checks", o.PerSecond, 395, 405)
+		within(t, "all checks", o.PerSecond, 340, 460) // shards have windows of their own, and which of them gets a check is drawn
 
 		heatUp(t, s, random, "hot", 400, 0.1, time.Second) // too few of all
 		if n := count(t, reg, "jeton_hot_key_share"); n != 0 {
