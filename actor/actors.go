@@ -79,3 +79,20 @@ func (as *actors) all() iter.Seq[*actor] {
 		}
 	}
 }
+
+// pieces are all actors, so many at a time. Between two pieces, actors may be added and removed: who is there all the time is in exactly one
+// of them, and some of a piece may be gone by the next.
+func (as *actors) pieces(size int) iter.Seq[[]*actor] {
+	return func(yield func([]*actor) bool) {
+		piece := make([]*actor, 0, size)
+		for a := range as.all() {
+			if piece = append(piece, a); len(piece) == size {
+				if !yield(piece) {
+					return
+				}
+				piece = piece[:0]
+			}
+		}
+		yield(piece)
+	}
+}

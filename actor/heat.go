@@ -57,7 +57,8 @@ type busyPlace struct {
 // heatTold is what a window came to.
 type heatTold struct {
 	perSecond float64      // checks
-	keys      []CheckedKey // the busiest first; their shares are of the shard's checks
+	keys      []CheckedKey // the busiest first
+	denied    []CheckedKey // those with most denials, by these
 }
 
 // A CheckedKey is a key that is checked often.
@@ -171,20 +172,31 @@ func (h *heat) tell(now int64) *heatTold {
 	seconds := time.Duration(now - h.start).Seconds()
 	t := &heatTold{perSecond: float64(h.checks) / seconds}
 	h.setRate(int64(t.perSecond))
-	for i := range h.places[:h.n] {
-		p := &h.places[i]
-		k := CheckedKey{Key: p.actor.key, PerSecond: float64(p.checks) / seconds}
-		if since := p.checks - fewChecks; since > 0 { // since it has the place
-			k.Denied = min(1, float64(p.denied)/float64(since))
-		}
+	places := h.places[:h.n]
+	for i := range places[:min(h.n, busiestTold)] {
+		k := places[i].tell(seconds)
 		if isHot(k.PerSecond, float64(h.node.Load())) {
 			h.lease(k.Key, now)
 		}
-		if t.keys = append(t.keys, k); len(t.keys) == busiestTold {
+		t.keys = append(t.keys, k)
+	}
+	slices.SortFunc(places, func(a, b busyPlace) int { return cmp.Compare(b.denied, a.denied) })
+	for i := range places {
+		if places[i].denied == 0 || i == busiestTold {
 			break
 		}
+		t.denied = append(t.denied, places[i].tell(seconds))
 	}
 	return t
+}
+
+// tell is what a key was asked in a window of so many seconds.
+func (p *busyPlace) tell(seconds float64) CheckedKey {
+	k := CheckedKey{Key: p.actor.key, PerSecond: float64(p.checks) / seconds}
+	if since := p.checks - fewChecks; since > 0 { // since it has the place
+		k.Denied = min(1, float64(p.denied)/float64(since))
+	}
+	return k
 }
 
 // setRate tells the node how many checks a second the shard has.

@@ -19,23 +19,33 @@ const MaxChecked = busiestTold
 // Checked says how many checks a second this node was asked in the last half second, and which keys had most of them: the busiest first, at most
 // MaxChecked, each with 16 checks or more in that time. Checks that an override decides without its bucket are not counted.
 func (s *System) Checked() (perSecond float64, keys []CheckedKey) {
+	perSecond, keys, _ = s.busy()
+	return perSecond, keys
+}
+
+// busy is what [System.Checked] says, and which of the keys that are told of by shards have most denials, by these.
+func (s *System) busy() (perSecond float64, keys, denied []CheckedKey) {
 	for _, sh := range s.shards {
 		if t := sh.heat.told.Load(); t != nil {
 			perSecond += t.perSecond
 			keys = append(keys, t.keys...)
+			denied = append(denied, t.denied...)
 		}
 	}
-	slices.SortFunc(keys, func(a, b CheckedKey) int {
-		return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), cmp.Compare(a.Key, b.Key))
-	})
-	keys = keys[:min(len(keys), MaxChecked)]
-	for i := range keys {
-		k := &keys[i]
-		k.Label = s.labels.of(k.Key)
-		k.Share = k.PerSecond / perSecond
-		k.Hot = isHot(k.PerSecond, perSecond)
+	most := func(of []CheckedKey, by func(*CheckedKey) float64) []CheckedKey {
+		slices.SortFunc(of, func(a, b CheckedKey) int { return cmp.Or(cmp.Compare(by(&b), by(&a)), cmp.Compare(a.Key, b.Key)) })
+		of = of[:min(len(of), MaxChecked)]
+		for i := range of {
+			k := &of[i]
+			k.Label = s.labels.of(k.Key)
+			k.Share = k.PerSecond / perSecond
+			k.Hot = isHot(k.PerSecond, perSecond)
+		}
+		return of
 	}
-	return perSecond, keys
+	keys = most(keys, func(k *CheckedKey) float64 { return k.PerSecond })
+	denied = most(denied, func(k *CheckedKey) float64 { return k.PerSecond * k.Denied })
+	return perSecond, keys, denied
 }
 
 // keyLabels name keys in metrics, which more people may read than may know keys.

@@ -113,6 +113,16 @@ func (b *inbox) waits() bool {
 	return b.ready > 0 || b.due || b.closed
 }
 
+// unanswered is how many mails have come and are not answered. It is of who runs a round.
+func (b *inbox) unanswered() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.lanes {
+		n += l.open + l.len()
+	}
+	return n
+}
+
 // take returns mail that has arrived, at most maxRound of it, in exchange for the slice of the last time. It says whether
 // the inbox is closed.
 func (b *inbox) take(mail []*mail) ([]*mail, bool) {

@@ -56,10 +56,11 @@ var mayImport = map[string][]string{
 	"ring/cluster/joining": {
 		"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/folder", "ring/cluster/gossip", "ring/cluster/lograte", "ring/cluster/message",
 	},
+	"ring/cluster/status":   {"ring", "ring/agreed", "ring/cluster/health"},
 	"ring/cluster/recovery": {"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/gossip", "ring/cluster/message"},
 	"ring/cluster": {
 		"internal/bound", "ring", "ring/agreed", "ring/cluster/clocks", "ring/cluster/consensus", "ring/cluster/driver", "ring/cluster/folder",
-		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/cluster/recovery", "ring/key",
+		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/cluster/recovery", "ring/cluster/status", "ring/key",
 	},
 	"ring/cluster/driver": {"ring", "ring/agreed", "ring/move"},
 	"storage/difference":  {},
@@ -91,11 +92,11 @@ var mayImport = map[string][]string{
 	},
 	"rpc": {
 		"actor/limit", "actor/together", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/agreed", "ring/cluster", "ring/key",
-		"rpc/access", "rpc/credentials", "rpc/details", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
+		"rpc/access", "rpc/activity", "rpc/credentials", "rpc/details", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
 	},
 	"rpc/doors/extauthz":           {"internal/fault", "internal/metrics"},
 	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
-	"rpc/activity":                 {"ring/cluster"},
+	"rpc/activity":                 {"internal/plain", "ring", "ring/cluster/status"},
 	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
 	"gateway/keys":                 {"actor/limit"},
 	"gateway/config":               {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},

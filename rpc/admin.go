@@ -6,6 +6,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -17,6 +18,8 @@ type admin struct {
 	filler  limit.Resetter
 	cluster *cluster.Cluster // nil for a node that is alone
 	adopted func(ctx context.Context, version uint64)
+
+	activity *activity.Source // nil: what nodes are doing is not told
 }
 
 // Limits implements jeton.v1.Admin.

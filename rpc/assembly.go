@@ -19,6 +19,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/peers"
@@ -55,6 +56,8 @@ type Config struct {
 	// Adopted waits until the node itself goes by the Cluster's state of a version, or until ctx ends: what an operator is told is in
 	// force then counts for the next check here. Nil does not wait.
 	Adopted func(ctx context.Context, version uint64)
+	// Activity tells what the nodes of the cluster, or the one that is alone, are doing, and keeps what gateways tell. Nil: that is not told.
+	Activity *activity.Source
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Bounds are those of listeners that have none yet: of what strangers can make the Server hold. A zero value bounds single
@@ -119,10 +122,10 @@ func (s *Server) registerServices(cfg Config) error {
 		cfg.Register(guard)
 	}
 	if cfg.Limits != nil {
-		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, filler: cfg.Limiter, cluster: cfg.Cluster, adopted: cfg.Adopted})
+		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, filler: cfg.Limiter, cluster: cfg.Cluster, adopted: cfg.Adopted, activity: cfg.Activity})
 	}
-	if cfg.Tables != nil {
-		pb.RegisterClusterServer(guard, newClusterService(cfg.Tables))
+	if cfg.Tables != nil || cfg.Activity != nil {
+		pb.RegisterClusterServer(guard, &clusterService{tables: cfg.Tables, activity: cfg.Activity})
 	}
 	if cfg.Peer != nil {
 		guard.RegisterService(s.withMaxTime(s.peer.Description(), peers.TransferWithin), s.peer)

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
@@ -16,8 +17,9 @@ type Tables func() (*pb.View, <-chan struct{})
 // clusterService answers jeton.v1.Cluster.
 type clusterService struct {
 	pb.UnimplementedClusterServer
-	tables Tables
-	last   atomic.Pointer[encoded]
+	tables   Tables           // nil: there is no cluster
+	activity *activity.Source // nil: what gateways tell is not kept
+	last     atomic.Pointer[encoded]
 }
 
 // encoded is a table as it is sent: every watcher gets the same message.
@@ -26,11 +28,12 @@ type encoded struct {
 	message *pb.WatchResponse
 }
 
-func newClusterService(tables Tables) *clusterService { return &clusterService{tables: tables} }
-
 // Watch implements jeton.v1.Cluster: it sends the table at once, and again whenever it has changed. A client that is slow
 // misses tables, but never the newest one. It ends with the context of the stream, which does when the node stops.
-func (s *clusterService) Watch(_ *pb.WatchRequest, stream grpc.ServerStreamingServer[pb.WatchResponse]) error {
+func (s *clusterService) Watch(m *pb.WatchRequest, stream grpc.ServerStreamingServer[pb.WatchResponse]) error {
+	if s.tables == nil {
+		return s.UnimplementedClusterServer.Watch(m, stream)
+	}
 	var sent *pb.View
 	for {
 		v, changed := s.tables()

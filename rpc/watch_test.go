@@ -54,7 +54,7 @@ func TestWatchersMissTables(t *testing.T) {
 	defer cancel()
 	w := slowWatcher{ctx: ctx, sent: make(chan uint64)}
 	ended := make(chan error, 1)
-	go func() { ended <- newClusterService(b.tables).Watch(nil, w) }()
+	go func() { ended <- (&clusterService{tables: b.tables}).Watch(nil, w) }()
 	view := func(version uint64) *pb.View { return &pb.View{Version: version, Table: &ring.Table{}} }
 	b.publish(view(1))
 	if got := <-w.sent; got != 1 {
@@ -90,7 +90,7 @@ func TestWatchEndsWithTheServer(t *testing.T) {
 	go func() {
 		ended <- s.endWatches(nil, slowWatcher{ctx: ctx}, info, func(_ any, stream grpc.ServerStream) error {
 			close(begun)
-			return newClusterService(b.tables).Watch(nil, &grpc.GenericServerStream[pb.WatchRequest, pb.WatchResponse]{ServerStream: stream})
+			return (&clusterService{tables: b.tables}).Watch(nil, &grpc.GenericServerStream[pb.WatchRequest, pb.WatchResponse]{ServerStream: stream})
 		})
 	}()
 	<-begun // grpc waits for its handlers

@@ -16,6 +16,7 @@ type View struct {
 	Credit     limit.Pos // returned line that can be spent again
 	Demand     float64   // tokens spent a second, smoothed over Δ
 	Recent     []limit.Recent
+	Left       int64 // tokens, as far as the owner knows; -1 if it has not asked, or another one may have written since
 	Begins     int64 // when a check of one token that waits begins, however long that is, as if no penalty closed the bucket
 
 	// Of a limit that spends a line: its holds and leases, which only View tells, not Views.
@@ -34,6 +35,9 @@ type View struct {
 	Closed    int64
 	Denied    int64
 }
+
+// Has says whether the key has a bucket of the limit called name.
+func (o *Owner) Has(name string) bool { return o.find(name) != nil }
 
 // View looks at the bucket of the limit called name; ok is false if the owner has none. It changes nothing.
 func (o *Owner) View(name string, now int64) (v View, ok bool) {
@@ -80,14 +84,20 @@ func (o *Owner) view(b *bucket, now int64) View {
 		if !l.current {
 			v.Hi = 0 // another owner may have written since
 		}
+		if v.Left = min(v.Place, b.rule.Capacity); !l.current {
+			v.Left = -1
+		}
 	} else {
-		v.Begins = o.begins(b, now)
+		v.Begins, v.Left = o.begins(b, now), b.tokensUpTo(b.rule.Bound(now), now, now, o.cfg)
+		if b.held.to == 0 && b.free(b.gen, all, nil, o.cfg) == 0 { // no replica has spoken
+			v.Left = -1
+		}
 	}
 	if p := b.rule.Penalties(); p != nil {
 		if of := o.find(p.Name); of != nil && of.ledger().readAt != 0 {
 			v.Penalties, v.Denied = true, of.ledger().penalties.Denied
 			if closed := of.closedFor(now); closed > 0 {
-				v.Closed = now + int64(closed)
+				v.Closed, v.Left = now+int64(closed), 0
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func wantTable(t *testing.T, methods []string, alone bool) {
 	t.Helper()
 	var want []string
 	for _, e := range access.Table() {
-		ofOthers := strings.HasPrefix(e.Call, "/jeton.v1.Peer/") || strings.HasPrefix(e.Call, "/jeton.v1.Cluster/")
+		ofOthers := strings.HasPrefix(e.Call, "/jeton.v1.Peer/")
 		if e.Door == access.NodeGRPC && (!alone || !ofOthers) {
 			want = append(want, e.Call)
 		}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -143,7 +144,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Reaches: reaches, Reach: m.reach, Used: m.used,
+		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Reaches: reaches, Reach: m.reach, Used: m.used, Tell: m.tell,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
@@ -211,6 +212,14 @@ func protocolAt(ctx context.Context, address string) string {
 	case speaks.Nothing, speaks.Other, speaks.Silent:
 	}
 	return ""
+}
+
+// tell answers what another node's Source asks.
+func (m *membership) tell(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	if m.joinedAt.Load() == 0 { // it may have no Source yet
+		return nil, notServingError{m.joining}
+	}
+	return m.node.activity.Answer(ctx, question)
 }
 
 // leave announces that the node stops, and gives callers leaveFor to ask other nodes from then on.

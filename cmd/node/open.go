@@ -53,6 +53,7 @@ func Open(cfg Config) (n *Node, err error) {
 	if err := n.openCore(); err != nil {
 		return n, err
 	}
+	n.activity = n.newSource()
 	if err := n.openEdge(); err != nil {
 		return n, err
 	}

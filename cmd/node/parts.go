@@ -14,6 +14,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -29,6 +30,7 @@ type parts struct {
 	clock     *clock.Clock
 	store     *storage.Store
 	system    *actor.System
+	activity  *activity.Source
 	decides   limit.Limiter // the Router in a cluster, else the System
 	grpc      *rpc.Server
 	http      *http.Server

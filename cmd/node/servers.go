@@ -18,7 +18,7 @@ import (
 func (n *Node) openServers() (err error) {
 	cfg := rpc.Config{
 		Limiter: n.decides, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates, Tokens: n.secrets.tokens,
-		Registerer: n.metrics, Logger: n.cfg.Logger,
+		Activity: n.activity, Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
 	pages := debug.Config{Inspector: n.decides, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
 	api := web.APIConfig{Limiter: n.decides, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -112,6 +113,8 @@ type Config struct {
 	Reach func(s *agreed.State, o agreed.Override) int64
 	// Used says how long ago each limit decided a check on this node, of those that did so lately. Nil: none did.
 	Used func() map[string]time.Duration
+	// Tell answers what the program of another member asks by [Cluster.AskOthers]. Nil: this node knows no answers.
+	Tell func(ctx context.Context, question json.RawMessage) (json.RawMessage, error)
 	// GossipBounds and RaftBounds bound what strangers can make the two listeners hold. Their Name, Metrics and Logger are
 	// set here. Zero values: no bound but those of time and of single messages.
 	GossipBounds, RaftBounds bound.Config

@@ -13,6 +13,7 @@ func (c *Cluster) registerHandlers() {
 		message.KindPing: message.Serve(c.health.AnswerPing),
 		message.KindNow:  message.Serve(c.answerNow),
 		message.KindUsed: message.Serve(c.answerUsed),
+		message.KindTell: message.Serve(c.answerTell),
 		message.KindLead: message.Serve(c.leader.Answer),
 	}
 	maps.Copy(c.handlers, c.joiner.Handlers())

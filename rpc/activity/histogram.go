@@ -58,7 +58,7 @@ func (h Histogram) Quantile(share float64) float64 {
 			if i > 0 {
 				from = h.Bounds[i-1]
 			}
-			return from + (bound-from)*(rank-below)/n
+			return min(bound, from+(bound-from)*(rank-below)/n)
 		}
 		below += n
 	}

@@ -30,6 +30,8 @@ type Node struct {
 	// MemoryHeld and MemoryBudget are bytes of keys; a budget of 0 has no bound.
 	MemoryHeld   int64 `json:"memory_held"`
 	MemoryBudget int64 `json:"memory_budget"`
+	// Shed counts what was given up for want of memory, by what it was, as jeton_shed_total has it: new_keys are checks that were refused.
+	Shed map[string]float64 `json:"shed,omitempty"`
 	// DiskUsed and DiskFree are bytes: of the data directory, and of the file system that it is on.
 	DiskUsed int64 `json:"disk_used"`
 	DiskFree int64 `json:"disk_free"`
@@ -83,4 +85,7 @@ type Gateway struct {
 	// FailedOpen counts, by limit, checks that passed without a decision.
 	FailedOpen map[string]float64 `json:"failed_open,omitempty"`
 	Latency    Histogram          `json:"latency"` // of decisions, as the gateway waits for them
+	// Now is when it told this, and Before is what it told before that, nil for nothing. The node sets both.
+	Now    time.Time `json:"now"`
+	Before *Gateway  `json:"before,omitempty"`
 }

@@ -3,7 +3,7 @@ package activity
 import (
 	"time"
 
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
 // A Look is what all nodes told at one moment.
@@ -12,7 +12,7 @@ type Look struct {
 	Asked string    `json:"asked"` // the name of the node that has asked the others
 	Nodes []Node    `json:"nodes"` // by name
 	// Cluster is its status as that node sees it; nil for a node that is alone.
-	Cluster *cluster.Status `json:"cluster,omitempty"`
+	Cluster *status.Status `json:"cluster,omitempty"`
 }
 
 // A View is what a cluster did between two looks, and how it is at the second one. All rates are per second.
@@ -20,15 +20,15 @@ type View struct {
 	At    time.Time `json:"at"`
 	Asked string    `json:"asked"`
 	// Seconds is the time between the two looks. 0: there was only one, and all rates are 0.
-	Seconds  float64         `json:"seconds"`
-	Problems []Problem       `json:"problems"` // the worst first
-	Total    Rates           `json:"total"`
-	Limits   []LimitRates    `json:"limits"` // the busiest first
-	Nodes    []NodeRates     `json:"nodes"`  // by name
-	Keys     []Key           `json:"keys"`   // the busiest first
-	Denied   []Key           `json:"denied"` // those with most denials first
-	Gateways []GatewayRates  `json:"gateways"`
-	Cluster  *cluster.Status `json:"cluster,omitempty"`
+	Seconds  float64        `json:"seconds"`
+	Problems []Problem      `json:"problems"` // the worst first
+	Total    Rates          `json:"total"`
+	Limits   []LimitRates   `json:"limits"` // the busiest first
+	Nodes    []NodeRates    `json:"nodes"`  // by name
+	Keys     []Key          `json:"keys"`   // the busiest first
+	Denied   []Key          `json:"denied"` // those with most denials first
+	Gateways []GatewayRates `json:"gateways"`
+	Cluster  *status.Status `json:"cluster,omitempty"`
 }
 
 // Rates are decisions per second, and how long they took.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -99,6 +100,25 @@ func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 func (c *Client) Status(ctx context.Context) ([]byte, error) {
 	m, err := operate(ctx, c, &pb.StatusRequest{}, pb.AdminClient.Status)
 	return m.GetStatus(), err
+}
+
+// Activity asks what all nodes are doing. The answer is JSON; package activity reads it, and makes rates of two such answers.
+func (c *Client) Activity(ctx context.Context) ([]byte, error) {
+	m, err := operate(ctx, c, &pb.ActivityRequest{}, pb.AdminClient.Activity)
+	return m.GetActivity(), err
+}
+
+// KeysAsked is a search for keys.
+type KeysAsked struct {
+	Prefix string // a whole key, or how keys begin; empty: all
+	Limit  string // only keys with a bucket in memory of this limit; empty: all
+	Most   int    // how many; 0: 100, and never more than 1,000
+}
+
+// Keys searches the keys that are in memory on any node. The answer is JSON, which package activity reads.
+func (c *Client) Keys(ctx context.Context, q KeysAsked) ([]byte, error) {
+	m, err := operate(ctx, c, &pb.KeysRequest{Prefix: q.Prefix, Limit: q.Limit, Most: uint32(max(0, min(q.Most, math.MaxInt32)))}, pb.AdminClient.Keys)
+	return m.GetKeys(), err
 }
 
 // Audit asks what operators have done: the newest entries, or with 0 all that are kept. The answer is JSON, as GET /v1/audit has it.

@@ -1470,6 +1470,199 @@ func (x *OverridesResponse) GetNext() string {
 	return ""
 }
 
+// ActivityRequest asks what all nodes are doing.
+type ActivityRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityRequest) Reset() {
+	*x = ActivityRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityRequest) ProtoMessage() {}
+
+func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
+func (*ActivityRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{27}
+}
+
+// ActivityResponse answers an ActivityRequest.
+type ActivityResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What all nodes told at one moment, as JSON: counters since they started, from two of which rates follow.
+	Activity      []byte `protobuf:"bytes,1,opt,name=activity,proto3" json:"activity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityResponse) Reset() {
+	*x = ActivityResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityResponse) ProtoMessage() {}
+
+func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
+func (*ActivityResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ActivityResponse) GetActivity() []byte {
+	if x != nil {
+		return x.Activity
+	}
+	return nil
+}
+
+// KeysRequest asks for keys.
+type KeysRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A whole key, or how keys begin; empty for all.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Only keys with a bucket in memory of this limit; empty for all.
+	Limit string `protobuf:"bytes,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// How many keys at most; 0 for 100, and never more than 1,000.
+	Most          uint32 `protobuf:"varint,3,opt,name=most,proto3" json:"most,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeysRequest) Reset() {
+	*x = KeysRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeysRequest) ProtoMessage() {}
+
+func (x *KeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeysRequest.ProtoReflect.Descriptor instead.
+func (*KeysRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *KeysRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *KeysRequest) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *KeysRequest) GetMost() uint32 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+// KeysResponse answers a KeysRequest.
+type KeysResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The keys that were found as JSON, the one that is the prefix itself first, then by name.
+	Keys          []byte `protobuf:"bytes,1,opt,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeysResponse) Reset() {
+	*x = KeysResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeysResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeysResponse) ProtoMessage() {}
+
+func (x *KeysResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeysResponse.ProtoReflect.Descriptor instead.
+func (*KeysResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *KeysResponse) GetKeys() []byte {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_admin_proto_rawDesc = "" +
@@ -1551,7 +1744,16 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x05after\x18\x02 \x01(\tR\x05after\"E\n" +
 	"\x11OverridesResponse\x12\x1c\n" +
 	"\toverrides\x18\x01 \x01(\fR\toverrides\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next2\xab\x06\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\x11\n" +
+	"\x0fActivityRequest\".\n" +
+	"\x10ActivityResponse\x12\x1a\n" +
+	"\bactivity\x18\x01 \x01(\fR\bactivity\"O\n" +
+	"\vKeysRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\tR\x05limit\x12\x12\n" +
+	"\x04most\x18\x03 \x01(\rR\x04most\"\"\n" +
+	"\fKeysResponse\x12\x12\n" +
+	"\x04keys\x18\x01 \x01(\fR\x04keys2\xa5\a\n" +
 	"\x05Admin\x12;\n" +
 	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
 	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +
@@ -1564,7 +1766,9 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x04Fill\x12\x15.jeton.v1.FillRequest\x1a\x16.jeton.v1.FillResponse\x12J\n" +
 	"\vSetOverride\x12\x1c.jeton.v1.SetOverrideRequest\x1a\x1d.jeton.v1.SetOverrideResponse\x12P\n" +
 	"\rUnsetOverride\x12\x1e.jeton.v1.UnsetOverrideRequest\x1a\x1f.jeton.v1.UnsetOverrideResponse\x12D\n" +
-	"\tOverrides\x12\x1a.jeton.v1.OverridesRequest\x1a\x1b.jeton.v1.OverridesResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\tOverrides\x12\x1a.jeton.v1.OverridesRequest\x1a\x1b.jeton.v1.OverridesResponse\x12A\n" +
+	"\bActivity\x12\x19.jeton.v1.ActivityRequest\x1a\x1a.jeton.v1.ActivityResponse\x125\n" +
+	"\x04Keys\x12\x15.jeton.v1.KeysRequest\x1a\x16.jeton.v1.KeysResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_admin_proto_rawDescOnce sync.Once
@@ -1578,7 +1782,7 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_jeton_v1_admin_proto_goTypes = []any{
 	(*LimitsRequest)(nil),         // 0: jeton.v1.LimitsRequest
 	(*LimitsResponse)(nil),        // 1: jeton.v1.LimitsResponse
@@ -1607,6 +1811,10 @@ var file_jeton_v1_admin_proto_goTypes = []any{
 	(*UnsetOverrideResponse)(nil), // 24: jeton.v1.UnsetOverrideResponse
 	(*OverridesRequest)(nil),      // 25: jeton.v1.OverridesRequest
 	(*OverridesResponse)(nil),     // 26: jeton.v1.OverridesResponse
+	(*ActivityRequest)(nil),       // 27: jeton.v1.ActivityRequest
+	(*ActivityResponse)(nil),      // 28: jeton.v1.ActivityResponse
+	(*KeysRequest)(nil),           // 29: jeton.v1.KeysRequest
+	(*KeysResponse)(nil),          // 30: jeton.v1.KeysResponse
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
 	5,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
@@ -1624,20 +1832,24 @@ var file_jeton_v1_admin_proto_depIdxs = []int32{
 	21, // 12: jeton.v1.Admin.SetOverride:input_type -> jeton.v1.SetOverrideRequest
 	23, // 13: jeton.v1.Admin.UnsetOverride:input_type -> jeton.v1.UnsetOverrideRequest
 	25, // 14: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
-	1,  // 15: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	3,  // 16: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
-	8,  // 17: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
-	10, // 18: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
-	12, // 19: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
-	14, // 20: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
-	16, // 21: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
-	18, // 22: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
-	20, // 23: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
-	22, // 24: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
-	24, // 25: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
-	26, // 26: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
-	15, // [15:27] is the sub-list for method output_type
-	3,  // [3:15] is the sub-list for method input_type
+	27, // 15: jeton.v1.Admin.Activity:input_type -> jeton.v1.ActivityRequest
+	29, // 16: jeton.v1.Admin.Keys:input_type -> jeton.v1.KeysRequest
+	1,  // 17: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 18: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	8,  // 19: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	10, // 20: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	12, // 21: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	14, // 22: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	16, // 23: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
+	18, // 24: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
+	20, // 25: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
+	22, // 26: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
+	24, // 27: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
+	26, // 28: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
+	28, // 29: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
+	30, // 30: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
+	17, // [17:31] is the sub-list for method output_type
+	3,  // [3:17] is the sub-list for method input_type
 	3,  // [3:3] is the sub-list for extension type_name
 	3,  // [3:3] is the sub-list for extension extendee
 	0,  // [0:3] is the sub-list for field type_name
@@ -1654,7 +1866,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,8 @@ const (
 	Admin_SetOverride_FullMethodName   = "/jeton.v1.Admin/SetOverride"
 	Admin_UnsetOverride_FullMethodName = "/jeton.v1.Admin/UnsetOverride"
 	Admin_Overrides_FullMethodName     = "/jeton.v1.Admin/Overrides"
+	Admin_Activity_FullMethodName      = "/jeton.v1.Admin/Activity"
+	Admin_Keys_FullMethodName          = "/jeton.v1.Admin/Keys"
 )
 
 // AdminClient is the client API for Admin service.
@@ -63,6 +65,10 @@ type AdminClient interface {
 	UnsetOverride(ctx context.Context, in *UnsetOverrideRequest, opts ...grpc.CallOption) (*UnsetOverrideResponse, error)
 	// Overrides tells what is set, page by page.
 	Overrides(ctx context.Context, in *OverridesRequest, opts ...grpc.CallOption) (*OverridesResponse, error)
+	// Activity tells what all nodes are doing.
+	Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error)
+	// Keys searches the keys of all nodes.
+	Keys(ctx context.Context, in *KeysRequest, opts ...grpc.CallOption) (*KeysResponse, error)
 }
 
 type adminClient struct {
@@ -193,6 +199,26 @@ func (c *adminClient) Overrides(ctx context.Context, in *OverridesRequest, opts 
 	return out, nil
 }
 
+func (c *adminClient) Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ActivityResponse)
+	err := c.cc.Invoke(ctx, Admin_Activity_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Keys(ctx context.Context, in *KeysRequest, opts ...grpc.CallOption) (*KeysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(KeysResponse)
+	err := c.cc.Invoke(ctx, Admin_Keys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -223,6 +249,10 @@ type AdminServer interface {
 	UnsetOverride(context.Context, *UnsetOverrideRequest) (*UnsetOverrideResponse, error)
 	// Overrides tells what is set, page by page.
 	Overrides(context.Context, *OverridesRequest) (*OverridesResponse, error)
+	// Activity tells what all nodes are doing.
+	Activity(context.Context, *ActivityRequest) (*ActivityResponse, error)
+	// Keys searches the keys of all nodes.
+	Keys(context.Context, *KeysRequest) (*KeysResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -268,6 +298,12 @@ func (UnimplementedAdminServer) UnsetOverride(context.Context, *UnsetOverrideReq
 }
 func (UnimplementedAdminServer) Overrides(context.Context, *OverridesRequest) (*OverridesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Overrides not implemented")
+}
+func (UnimplementedAdminServer) Activity(context.Context, *ActivityRequest) (*ActivityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Activity not implemented")
+}
+func (UnimplementedAdminServer) Keys(context.Context, *KeysRequest) (*KeysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Keys not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -506,6 +542,42 @@ func _Admin_Overrides_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_Activity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ActivityRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Activity(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Activity_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Activity(ctx, req.(*ActivityRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Keys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(KeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Keys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Keys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Keys(ctx, req.(*KeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -560,6 +632,14 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Overrides",
 			Handler:    _Admin_Overrides_Handler,
+		},
+		{
+			MethodName: "Activity",
+			Handler:    _Admin_Activity_Handler,
+		},
+		{
+			MethodName: "Keys",
+			Handler:    _Admin_Keys_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -295,6 +295,89 @@ func (x *Place) GetReplicas() []uint32 {
 	return nil
 }
 
+// TellRequest is what a gateway does.
+type TellRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its counters since it started as JSON, at most 16 KiB.
+	Gateway       []byte `protobuf:"bytes,1,opt,name=gateway,proto3" json:"gateway,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TellRequest) Reset() {
+	*x = TellRequest{}
+	mi := &file_jeton_v1_cluster_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TellRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TellRequest) ProtoMessage() {}
+
+func (x *TellRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_cluster_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TellRequest.ProtoReflect.Descriptor instead.
+func (*TellRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_cluster_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *TellRequest) GetGateway() []byte {
+	if x != nil {
+		return x.Gateway
+	}
+	return nil
+}
+
+// TellResponse answers a TellRequest.
+type TellResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TellResponse) Reset() {
+	*x = TellResponse{}
+	mi := &file_jeton_v1_cluster_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TellResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TellResponse) ProtoMessage() {}
+
+func (x *TellResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_cluster_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TellResponse.ProtoReflect.Descriptor instead.
+func (*TellResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_cluster_proto_rawDescGZIP(), []int{5}
+}
+
 var File_jeton_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_cluster_proto_rawDesc = "" +
@@ -317,9 +400,13 @@ const file_jeton_v1_cluster_proto_rawDesc = "" +
 	"\aleaving\x18\x06 \x01(\bR\aleaving\"9\n" +
 	"\x05Place\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1a\n" +
-	"\breplicas\x18\x02 \x03(\rR\breplicas2E\n" +
+	"\breplicas\x18\x02 \x03(\rR\breplicas\"'\n" +
+	"\vTellRequest\x12\x18\n" +
+	"\agateway\x18\x01 \x01(\fR\agateway\"\x0e\n" +
+	"\fTellResponse2|\n" +
 	"\aCluster\x12:\n" +
-	"\x05Watch\x12\x16.jeton.v1.WatchRequest\x1a\x17.jeton.v1.WatchResponse0\x01B&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\x05Watch\x12\x16.jeton.v1.WatchRequest\x1a\x17.jeton.v1.WatchResponse0\x01\x125\n" +
+	"\x04Tell\x12\x15.jeton.v1.TellRequest\x1a\x16.jeton.v1.TellResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_cluster_proto_rawDescOnce sync.Once
@@ -333,20 +420,24 @@ func file_jeton_v1_cluster_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_cluster_proto_rawDescData
 }
 
-var file_jeton_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_jeton_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_jeton_v1_cluster_proto_goTypes = []any{
 	(*WatchRequest)(nil),  // 0: jeton.v1.WatchRequest
 	(*WatchResponse)(nil), // 1: jeton.v1.WatchResponse
 	(*ClusterNode)(nil),   // 2: jeton.v1.ClusterNode
 	(*Place)(nil),         // 3: jeton.v1.Place
+	(*TellRequest)(nil),   // 4: jeton.v1.TellRequest
+	(*TellResponse)(nil),  // 5: jeton.v1.TellResponse
 }
 var file_jeton_v1_cluster_proto_depIdxs = []int32{
 	2, // 0: jeton.v1.WatchResponse.nodes:type_name -> jeton.v1.ClusterNode
 	3, // 1: jeton.v1.WatchResponse.places:type_name -> jeton.v1.Place
 	0, // 2: jeton.v1.Cluster.Watch:input_type -> jeton.v1.WatchRequest
-	1, // 3: jeton.v1.Cluster.Watch:output_type -> jeton.v1.WatchResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
+	4, // 3: jeton.v1.Cluster.Tell:input_type -> jeton.v1.TellRequest
+	1, // 4: jeton.v1.Cluster.Watch:output_type -> jeton.v1.WatchResponse
+	5, // 5: jeton.v1.Cluster.Tell:output_type -> jeton.v1.TellResponse
+	4, // [4:6] is the sub-list for method output_type
+	2, // [2:4] is the sub-list for method input_type
 	2, // [2:2] is the sub-list for extension type_name
 	2, // [2:2] is the sub-list for extension extendee
 	0, // [0:2] is the sub-list for field type_name
@@ -363,7 +454,7 @@ func file_jeton_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_cluster_proto_rawDesc), len(file_jeton_v1_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Cluster_Watch_FullMethodName = "/jeton.v1.Cluster/Watch"
+	Cluster_Tell_FullMethodName  = "/jeton.v1.Cluster/Tell"
 )
 
 // ClusterClient is the client API for Cluster service.
@@ -30,6 +31,8 @@ const (
 type ClusterClient interface {
 	// Watch tells the table, the nodes and the limits at once, and again whenever one of them has changed.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
+	// Tell is how a gateway tells a node, every two seconds, what it does.
+	Tell(ctx context.Context, in *TellRequest, opts ...grpc.CallOption) (*TellResponse, error)
 }
 
 type clusterClient struct {
@@ -59,6 +62,16 @@ func (c *clusterClient) Watch(ctx context.Context, in *WatchRequest, opts ...grp
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Cluster_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 
+func (c *clusterClient) Tell(ctx context.Context, in *TellRequest, opts ...grpc.CallOption) (*TellResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TellResponse)
+	err := c.cc.Invoke(ctx, Cluster_Tell_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ClusterServer is the server API for Cluster service.
 // All implementations must embed UnimplementedClusterServer
 // for forward compatibility.
@@ -67,6 +80,8 @@ type Cluster_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 type ClusterServer interface {
 	// Watch tells the table, the nodes and the limits at once, and again whenever one of them has changed.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
+	// Tell is how a gateway tells a node, every two seconds, what it does.
+	Tell(context.Context, *TellRequest) (*TellResponse, error)
 	mustEmbedUnimplementedClusterServer()
 }
 
@@ -79,6 +94,9 @@ type UnimplementedClusterServer struct{}
 
 func (UnimplementedClusterServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
+}
+func (UnimplementedClusterServer) Tell(context.Context, *TellRequest) (*TellResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Tell not implemented")
 }
 func (UnimplementedClusterServer) mustEmbedUnimplementedClusterServer() {}
 func (UnimplementedClusterServer) testEmbeddedByValue()                 {}
@@ -112,13 +130,36 @@ func _Cluster_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Cluster_WatchServer = grpc.ServerStreamingServer[WatchResponse]
 
+func _Cluster_Tell_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TellRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServer).Tell(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Cluster_Tell_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServer).Tell(ctx, req.(*TellRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Cluster_ServiceDesc is the grpc.ServiceDesc for Cluster service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var Cluster_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "jeton.v1.Cluster",
 	HandlerType: (*ClusterServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Tell",
+			Handler:    _Cluster_Tell_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Watch",

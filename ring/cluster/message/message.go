@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ const (
 	KindAttempt = "attempt" // what has become of your attempt?
 	KindLeaving = "leaving" // I am about to stop
 	KindUsed    = "used"    // which limits have decided lately?
+	KindTell    = "tell"    // what only the program around this package reads
 	KindSurvey  = "survey"  // what do you know, and whom do you reach? (before a forced recovery)
 	KindReset   = "reset"   // forget raft's log: I have recovered the cluster
 	KindLead    = "lead"    // one for the leader, of those below
@@ -82,10 +84,16 @@ func Read(text []byte) (m Message, err error) {
 	return m, nil
 }
 
+// unknownKind is what releases say of messages that only later ones know.
+const unknownKind = "this node knows no messages of kind"
+
 // UnknownKind refuses a message that this node has no handler for.
 func UnknownKind(kind string) error {
-	return fmt.Errorf("%w: this node knows no messages of kind %q", agreed.ErrInvalid, kind)
+	return fmt.Errorf("%w: %s %q", agreed.ErrInvalid, unknownKind, kind)
 }
+
+// IsUnknownKind says whether a node has refused a message because it has no handler for it: it is of an older release.
+func IsUnknownKind(err error) bool { return err != nil && strings.Contains(err.Error(), unknownKind) }
 
 // Answer is what a handler answers to the body of a message. A refusal is an answer too.
 func Answer(ctx context.Context, h Handler, body json.RawMessage) ([]byte, error) {

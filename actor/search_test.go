@@ -1,0 +1,123 @@
+package actor
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// search is what a System finds.
+func search(tb testing.TB, s *System, q Search) (keys []string, complete bool) {
+	tb.Helper()
+	found, complete, err := s.Search(tb.Context(), q)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, k := range found {
+		keys = append(keys, k.Key)
+	}
+	return keys, complete
+}
+
+func TestSearch(t *testing.T) {
+	s := start(t, Config{Shards: 3})
+	for _, key := range []string{"user:1", "user:12", "user:2", "org:1"} {
+		decide(t, s, spend(key, 1, "slow"))
+	}
+	decide(t, s, spend("user:12", 1, "odd"))
+	for _, test := range []struct {
+		q    Search
+		want string
+		all  bool
+	}{
+		{Search{Prefix: "user:", Most: 10}, "user:1 user:12 user:2", true},
+		{Search{Prefix: "user:1", Most: 10}, "user:1 user:12", true},
+		{Search{Prefix: "user:2", Most: 10}, "user:2", true},
+		{Search{Prefix: "", Most: 10}, "org:1 user:1 user:12 user:2", true},
+		{Search{Prefix: "", Most: 2}, "org:1 user:1", false},
+		{Search{Prefix: "", Most: 4}, "org:1 user:1 user:12 user:2", true},
+		{Search{Prefix: "user:1", Most: 1}, "user:1", false},
+		{Search{Prefix: "user:1", Most: 0}, "", false},
+		{Search{Prefix: "user:", Limit: "odd", Most: 10}, "user:12", true},
+		{Search{Prefix: "user:12", Limit: "odd", Most: 10}, "user:12", true},
+		{Search{Prefix: "user:1", Limit: "odd", Most: 10}, "user:12", true},
+		{Search{Prefix: "user:", Limit: "fast", Most: 10}, "", true},
+		{Search{Prefix: "nobody", Most: 10}, "", true},
+	} {
+		keys, all := search(t, s, test.q)
+		if got := strings.Join(keys, " "); got != test.want || all != test.all {
+			t.Errorf("%+v: found %q, complete %v; want %q, %v", test.q, got, all, test.want, test.all)
+		}
+	}
+}
+
+// TestSearchDormant finds a key that is dormant by its whole name, and how full its bucket is.
+func TestSearchDormant(t *testing.T) {
+	synctest.Test(t, testSearchDormant)
+}
+
+func testSearchDormant(t *testing.T) {
+	s, _ := dormantSystem(t, Config{Shards: 1})
+	toDormant(t, s)
+	for _, name := range []string{"", "ahead"} {
+		found, _, err := s.Search(t.Context(), Search{Prefix: "a", Limit: name, Most: 5})
+		if err != nil || len(found) != 1 || len(found[0].Buckets) != 1 || found[0].Buckets[0].Limit != "ahead" || s.dormant() != 1 {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	}
+	if keys, _ := search(t, s, Search{Prefix: "a", Limit: "demo", Most: 5}); len(keys) != 0 {
+		t.Errorf("found %v, which has no bucket of the limit", keys)
+	}
+	if keys, _ := search(t, s, Search{Prefix: "", Most: 5}); len(keys) != 0 {
+		t.Errorf("found %v, whose names nobody knows", keys)
+	}
+}
+
+// TestSearchWhileKeysCome searches while actors wake and are forgotten: those that are there all the time are found, once each.
+func TestSearchWhileKeysCome(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	s := start(t, Config{IdleAfter: time.Millisecond, Shards: 2})
+	var want []string
+	for i := range 5000 {
+		key := "stays:" + strconv.Itoa(10000+i)
+		want = append(want, key)
+		r := spend(key, 1, "slow")
+		r.ID = "remembered" // for half a minute
+		decide(t, s, r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_, _ = s.Check(ctx, spend("goes:"+strconv.FormatUint(random.Uint64(), 36), 1, "fast"))
+		}
+	}()
+	for range 20 {
+		if got, complete := search(t, s, Search{Prefix: "stays:", Most: 6000}); complete && !slices.Equal(got, want) {
+			t.Errorf("found %d keys, want the %d that stay", len(got), len(want))
+		}
+	}
+	cancel()
+	<-ended
+}
+
+// TestSearchIsGivenUp has the context of a search end at random: nothing of it is left.
+func TestSearchIsGivenUp(t *testing.T) {
+	s := start(t, Config{Shards: 2})
+	for i := range 20_000 {
+		decide(t, s, spend(strconv.Itoa(i), 1, "slow"))
+	}
+	for range 50 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(3*time.Millisecond))))
+		_, _, _ = s.Search(ctx, Search{Prefix: "1", Most: 10})
+		cancel()
+	}
+}

@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/ring/cluster/status"
+	"github.com/jeton-dev/jeton/rpc/activity"
+)
+
+// newSource makes what tells operators what the nodes are doing.
+func (n *Node) newSource() *activity.Source {
+	cfg := activity.SourceConfig{Name: n.cfg.Name, Version: version(), Here: n.doing, Search: n.searchKeys}
+	if m := n.member; m != nil {
+		cfg.Others = func(ctx context.Context, question json.RawMessage) (all []activity.Told) {
+			for _, told := range m.cluster.AskOthers(ctx, question) {
+				all = append(all, activity.Told(told))
+			}
+			return all
+		}
+		cfg.Status = func(ctx context.Context) *status.Status {
+			s := m.cluster.Status(ctx)
+			return &s
+		}
+	}
+	return activity.NewSource(cfg)
+}
+
+// version is that of the binary.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// doing is what this node is doing.
+func (n *Node) doing(ctx context.Context) (activity.Node, error) {
+	a, err := n.system.Activity(ctx)
+	if err != nil {
+		return activity.Node{}, err
+	}
+	told := activity.Node{
+		Limits: map[string]activity.Counts{}, Latency: activity.Histogram(a.Latency), Shed: a.Shed,
+		Awake: a.Awake, Dormant: a.Dormant, Waiting: a.Waiting, MemoryHeld: a.Held, MemoryBudget: a.Budget, Keys: keysOf(a.Keys),
+	}
+	for name, said := range a.Limits {
+		told.Limits[name] = activity.Counts(said)
+	}
+	degraded, err := n.readiness()
+	if told.Ready = degraded; err != nil {
+		told.Ready = err.Error()
+	}
+	return told, nil
+}
+
+// searchKeys finds keys of this node.
+func (n *Node) searchKeys(ctx context.Context, q activity.KeysAsked) (activity.KeysFound, error) {
+	found, complete, err := n.system.Search(ctx, actor.Search{Prefix: q.Prefix, Limit: q.Limit, Most: q.Most})
+	if err != nil {
+		return activity.KeysFound{}, err
+	}
+	return activity.KeysFound{Keys: keysOf(found), Complete: complete}, nil
+}
+
+// keysOf are keys as they are told.
+func keysOf(keys []actor.KeyState) []activity.Key {
+	all := make([]activity.Key, 0, len(keys))
+	for i := range keys {
+		k := &keys[i]
+		told := activity.Key{
+			Key: strings.ToValidUTF8(k.Key, "\uFFFD"), Escaped: url.PathEscape(k.Key), Limits: append([]string{}, k.Limits...),
+			PerSecond: k.PerSecond, Share: k.Share, Denied: k.Denied, Hot: k.Hot,
+		}
+		for _, b := range k.Buckets {
+			told.Buckets = append(told.Buckets, activity.Bucket{Limit: b.Limit, Capacity: b.Capacity, Remaining: b.Remaining, Used: b.Used()})
+		}
+		all = append(all, told)
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/activity"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// lookAt asks a node what all nodes are doing, as operators do.
+func lookAt(t *testing.T, n *Node) activity.Look {
+	t.Helper()
+	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	text, err := c.Activity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var look activity.Look
+	if err := json.Unmarshal(text, &look); err != nil {
+		t.Fatal(err)
+	}
+	return look
+}
+
+// fresh is a Look that was made after now.
+func fresh(t *testing.T, n *Node) activity.Look {
+	t.Helper()
+	for asked := time.Now(); ; pass(50 * time.Millisecond) {
+		if look := lookAt(t, n); look.At.After(asked) {
+			return look
+		}
+	}
+}
+
+// TestLookAtThreeNodes has three nodes decide, and asks each what all of them do: what was decided between two looks is what was checked.
+// One that has stopped is shown with why it does not tell, and the answer comes nevertheless.
+func TestLookAtThreeNodes(t *testing.T) {
+	r := newRig(t)
+	all := started(r.founders(inMemory)...)
+	nodes := make([]*Node, len(all))
+	for i, s := range all {
+		nodes[i], _ = s.running()
+	}
+	before := fresh(t, nodes[0])
+	allowed, denied := 0.0, 0.0
+	for i := range 300 {
+		d, err := nodes[i%3].decides.Check(t.Context(), limit.Request{Key: "k" + strconv.Itoa(rand.IntN(9)), Limits: []limit.Ref{limit.Named(kept)}})
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case d.Allowed:
+			allowed++
+		default:
+			denied++
+		}
+	}
+	after := fresh(t, nodes[1])
+	if len(after.Nodes) != 3 || after.Cluster == nil || after.Cluster.Leader == "" {
+		t.Fatalf("node %s tells of %+v", after.Asked, after)
+	}
+	for i := range after.Nodes {
+		if n := &after.Nodes[i]; n.Error != "" || n.Version == "" || n.ID == "" || n.Name != "node-"+strconv.Itoa(i+1) {
+			t.Errorf("a node tells %+v", n)
+		}
+	}
+	v := activity.Compare(before, after)
+	sum := activity.LimitRates{}
+	for i, n := range v.Nodes {
+		seconds := after.Nodes[i].Now.Sub(before.Nodes[i].Now).Seconds()
+		sum.Allowed += n.Allowed * seconds
+		sum.Denied += n.Denied * seconds
+	}
+	if !near(sum.Allowed, allowed) || !near(sum.Denied, denied) {
+		t.Errorf("the nodes say that %v were allowed and %v denied; it was %v and %v", sum.Allowed, sum.Denied, allowed, denied)
+	}
+	if err := all[2].stop(); err != nil {
+		t.Fatal(err)
+	}
+	asked := time.Now()
+	look := fresh(t, nodes[0])
+	t.Logf("with a node that has stopped, a look took %v at most", time.Since(asked))
+	if len(look.Nodes) != 3 || look.Nodes[2].Error == "" || look.Nodes[0].Error != "" || look.Nodes[1].Error != "" {
+		t.Errorf("got %+v", look.Nodes)
+	}
+}
+
+func near(a, b float64) bool { return a > b-1e-6*b-1e-6 && a < b+1e-6*b+1e-6 }
+
+// TestKeysOfThreeNodes finds keys wherever they are, and says which node did not answer.
+func TestKeysOfThreeNodes(t *testing.T) {
+	r := newRig(t)
+	all := started(r.founders(inMemory)...)
+	first, _ := all[0].running()
+	for i := range 30 {
+		_, err := first.decides.Check(t.Context(), limit.Request{Key: "user:" + strconv.Itoa(10+i), Limits: []limit.Ref{limit.Named(kept)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.New(client.Config{Servers: []string{first.GRPCAddr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	search := func(ctx context.Context, q client.KeysAsked) (found activity.KeysFound) {
+		t.Helper()
+		text, err := c.Keys(ctx, q)
+		if err == nil {
+			err = json.Unmarshal(text, &found)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	found := search(t.Context(), client.KeysAsked{Prefix: "user:", Limit: kept})
+	if len(found.Keys) != 30 || !found.Complete || len(found.Silent) != 0 || found.Keys[0].Key != "user:10" {
+		t.Errorf("found %+v", found)
+	}
+	deciders := map[string]bool{}
+	for _, k := range found.Keys {
+		deciders[k.Node] = true
+		if len(k.Buckets) != 1 || k.Buckets[0] != (activity.Bucket{Limit: kept, Capacity: 20, Remaining: 19, Used: k.Buckets[0].Used}) || !near(k.Buckets[0].Used, 0.05) {
+			t.Errorf("got %+v", k)
+		}
+	}
+	if len(deciders) < 2 {
+		t.Errorf("only %v have keys", deciders)
+	}
+	if few := search(t.Context(), client.KeysAsked{Prefix: "user:", Most: 7}); len(few.Keys) != 7 || few.Complete || few.Keys[6].Key != "user:16" {
+		t.Errorf("found %+v", few)
+	}
+	if err := all[2].stop(); err != nil {
+		t.Fatal(err)
+	}
+	if found := search(t.Context(), client.KeysAsked{Prefix: "user:"}); found.Complete || len(found.Silent) != 1 || found.Silent[0] != "node-3" {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// TestLookAtOneNode asks a node that is alone.
+func TestLookAtOneNode(t *testing.T) {
+	n := around(t, true)
+	look := lookAt(t, n)
+	if len(look.Nodes) != 1 || look.Cluster != nil || look.Nodes[0].Error != "" || look.Nodes[0].Ready != "" {
+		t.Errorf("got %+v", look)
+	}
+}

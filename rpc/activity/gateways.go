@@ -1,0 +1,112 @@
+package activity
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/internal/plain"
+)
+
+// What a node keeps of gateways: so many, each for so long after it told something, and of so many bytes.
+const (
+	MaxGateways = 64
+	GatewayFor  = 10 * time.Second
+	MaxTold     = 16 << 10
+)
+
+// maxName is how long the texts of a gateway may be, in bytes.
+const maxName = 255
+
+// errManyGateways refuses a gateway that there is no place for.
+var errManyGateways = fmt.Errorf("%d gateways tell this node what they do, and it keeps no more", MaxGateways)
+
+// gateways are those that have told this node lately what they do.
+type gateways struct {
+	mu  sync.Mutex
+	all map[string]Gateway // by name
+}
+
+// tell takes in what a gateway says.
+func (gs *gateways) tell(text []byte, now time.Time) error {
+	if len(text) > MaxTold {
+		return fmt.Errorf("%d bytes are too many: a gateway may tell %d", len(text), MaxTold)
+	}
+	var g Gateway
+	if err := json.Unmarshal(text, &g); err != nil {
+		return fmt.Errorf("reading what a gateway tells: %w", err)
+	}
+	if err := g.check(); err != nil {
+		return err
+	}
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	gs.forget(now)
+	was, known := gs.all[g.Name]
+	if !known && len(gs.all) >= MaxGateways {
+		return errManyGateways
+	}
+	g.Now, g.Before = now, nil
+	if known {
+		was.Before = nil
+		g.Before = &was
+	}
+	if gs.all == nil {
+		gs.all = map[string]Gateway{}
+	}
+	gs.all[g.Name] = g
+	return nil
+}
+
+// forget forgets gateways that tell nothing any more.
+func (gs *gateways) forget(now time.Time) {
+	maps.DeleteFunc(gs.all, func(_ string, g Gateway) bool { return now.Sub(g.Now) > GatewayFor })
+}
+
+// told are the gateways, by name.
+func (gs *gateways) told(now time.Time) (all []Gateway) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	gs.forget(now)
+	for _, name := range slices.Sorted(maps.Keys(gs.all)) {
+		all = append(all, gs.all[name])
+	}
+	return all
+}
+
+// check says what is wrong with what a gateway tells, and cuts its texts.
+func (g *Gateway) check() error {
+	g.Name, g.Version, g.Admin = cut(g.Name), cut(g.Version), cut(g.Admin)
+	if g.Name == "" {
+		return errors.New("a gateway without a name")
+	}
+	for _, of := range []map[string]float64{g.Requests, g.FailedOpen} {
+		for name, n := range of {
+			if n < 0 || cut(name) != name {
+				return fmt.Errorf("%.40q counts %v", name, n)
+			}
+		}
+	}
+	if n := len(g.Latency.Counts); n > 0 && n != len(g.Latency.Bounds)+1 {
+		return errors.New("latency has other counts than bounds")
+	}
+	for _, n := range g.Latency.Counts {
+		if n < 0 {
+			return errors.New("latency counts less than nothing")
+		}
+	}
+	return nil
+}
+
+// cut is a text that may be shown, and is not too long.
+func cut(text string) string {
+	if text = plain.Text(text); len(text) > maxName {
+		text = strings.ToValidUTF8(text[:maxName], "")
+	}
+	return text
+}

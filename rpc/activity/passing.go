@@ -1,0 +1,54 @@
+package activity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// compareGateways adds what gateways did. A gateway tells every two seconds: its rates are those between the last two times.
+func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
+	newest := map[string]*Gateway{}
+	for i := range after.Nodes {
+		for j := range after.Nodes[i].Gateways {
+			g := &after.Nodes[i].Gateways[j]
+			if other := newest[g.Name]; other == nil || g.newer(other) {
+				newest[g.Name] = g
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		g := newest[name]
+		r := GatewayRates{Name: g.Name, Version: g.Version, Admin: g.Admin, Started: g.Started, Requests: map[string]float64{}}
+		was, seconds := g.Before, 0.0
+		if was != nil && was.Started.Equal(g.Started) {
+			seconds = g.Now.Sub(was.Now).Seconds()
+		} else {
+			was = &Gateway{}
+		}
+		for outcome, n := range g.Requests {
+			r.Requests[outcome] = perSecond(max(0, n-was.Requests[outcome]), seconds)
+		}
+		r.Allowed, r.Denied, r.FailedOpen, r.Errors = r.Requests["admitted"], r.Requests["denied"], r.Requests["fail_open"], r.Requests["unavailable"]
+		for _, limit := range slices.Sorted(maps.Keys(g.FailedOpen)) {
+			rate := perSecond(max(0, g.FailedOpen[limit]-was.FailedOpen[limit]), seconds)
+			limitOf(limits, limit).FailedOpen += rate
+		}
+		if seconds > 0 {
+			r.P50, r.P99 = quantiles(g.Latency.Since(was.Latency))
+		}
+		v.Gateways = append(v.Gateways, r)
+	}
+}
+
+// newer says whether g was told after what another node was told under the same name.
+func (g *Gateway) newer(other *Gateway) bool {
+	return cmp.Or(g.Started.Compare(other.Started), cmp.Compare(sum(g.Requests), sum(other.Requests)), g.Now.Compare(other.Now)) > 0
+}
+
+func sum(of map[string]float64) (n float64) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		n += of[name]
+	}
+	return n
+}

@@ -1,0 +1,4 @@
+package activity
+
+// problems are what is wrong, the worst first.
+func problems(*View, *Look) []Problem { return []Problem{} }

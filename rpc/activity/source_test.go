@@ -1,0 +1,187 @@
+package activity
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// newTestSource counts how often it is asked.
+func newTestSource(cfg SourceConfig) (*Source, *atomic.Int64) {
+	asked := new(atomic.Int64)
+	cfg.Name, cfg.Version = "a", "v1"
+	if cfg.Here == nil {
+		cfg.Here = func(context.Context) (Node, error) {
+			asked.Add(1)
+			return Node{Awake: 7}, nil
+		}
+	}
+	return NewSource(cfg), asked
+}
+
+// TestLookIsShared makes one Look for all who ask within half a second, and none without them.
+func TestLookIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, asked := newTestSource(SourceConfig{Others: func(context.Context, json.RawMessage) []Told {
+			<-time.After(300 * time.Millisecond)
+			return nil
+		}})
+		for range 50 {
+			go func() {
+				if look, err := s.Look(t.Context()); err != nil || len(look.Nodes) != 1 || look.Nodes[0].Awake != 7 {
+					t.Errorf("got %+v, %v", look, err)
+				}
+			}()
+		}
+		<-time.After(time.Second)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the node was asked %d times by 50 at once, want once", n)
+		}
+		<-time.After(time.Hour)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the node was asked %d times, and nobody looks", n)
+		}
+		first, _ := s.Look(t.Context())
+		<-time.After(lookFor - time.Millisecond)
+		if again, _ := s.Look(t.Context()); !again.At.Equal(first.At) {
+			t.Error("another Look within half a second")
+		}
+		<-time.After(time.Millisecond)
+		if again, _ := s.Look(t.Context()); again.At.Equal(first.At) || asked.Load() != 3 {
+			t.Error("the same Look after half a second")
+		}
+	})
+}
+
+// TestLookOutlivesWhoAsks leaves a Look that is being made to others when the first one goes.
+func TestLookOutlivesWhoAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newTestSource(SourceConfig{Others: func(ctx context.Context, _ json.RawMessage) []Told {
+			select {
+			case <-time.After(200 * time.Millisecond):
+			case <-ctx.Done():
+				t.Error("it was given up")
+			}
+			return nil
+		}})
+		gone, cancel := context.WithCancel(t.Context())
+		go s.Look(gone) //nolint:errcheck // it is the other's answer that counts
+		synctest.Wait()
+		cancel()
+		if look, err := s.Look(t.Context()); err != nil || len(look.Nodes) != 1 {
+			t.Errorf("got %+v, %v", look, err)
+		}
+		go s.Look(t.Context()) //nolint:errcheck // likewise
+		synctest.Wait()
+		if _, err := s.Look(gone); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		<-time.After(time.Second)
+	})
+}
+
+// TestOthersAreHeard takes in what others tell, what they do not, and what cannot be read.
+func TestOthersAreHeard(t *testing.T) {
+	other, _ := newTestSource(SourceConfig{Search: func(_ context.Context, q KeysAsked) (KeysFound, error) {
+		return KeysFound{Keys: []Key{{Key: q.Prefix + "2", Escaped: q.Prefix + "2"}}, Complete: true}, nil
+	}})
+	s, _ := newTestSource(SourceConfig{
+		Search: func(_ context.Context, q KeysAsked) (KeysFound, error) {
+			return KeysFound{Keys: []Key{{Key: q.Prefix + "1", Escaped: q.Prefix + "1"}}, Complete: true}, nil
+		},
+		Others: func(ctx context.Context, q json.RawMessage) []Told {
+			text, err := other.Answer(ctx, q)
+			if err != nil {
+				t.Error(err)
+			}
+			return []Told{{Name: "b", ID: "2", Answer: text}, {Name: "c", Error: "it cannot be reached"}, {Name: "d", Answer: json.RawMessage(`"x"`)}}
+		},
+	})
+	look, err := s.Look(t.Context())
+	if err != nil || len(look.Nodes) != 4 {
+		t.Fatalf("got %+v, %v", look, err)
+	}
+	for i, want := range []string{"", "", "it cannot be reached", "it answers what this node cannot read"} {
+		n := look.Nodes[i]
+		if n.Name != string(rune('a'+i)) || !strings.HasPrefix(n.Error, want) || (n.Error == "") != (want == "") || want == "" && n.Awake != 7 {
+			t.Errorf("got %+v", n)
+		}
+	}
+	found, err := s.Keys(t.Context(), KeysAsked{Prefix: "k"})
+	if err != nil || found.Complete || fmt.Sprint(found.Silent) != "[c d]" || len(found.Keys) != 2 || found.Keys[0].Node != "a" || found.Keys[1].Node != "b" {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if few, _ := s.Keys(t.Context(), KeysAsked{Prefix: "k", Most: 1}); len(few.Keys) != 1 || few.Keys[0].Key != "k1" {
+		t.Errorf("found %+v", few)
+	}
+	if _, err := other.Answer(t.Context(), json.RawMessage(`7`)); err == nil {
+		t.Error("a question that is none was answered")
+	}
+}
+
+// TestGatewaysThatTell keeps what gateways tell, for a while, and not more than fits.
+func TestGatewaysThatTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newTestSource(SourceConfig{})
+		tell := func(g Gateway) error {
+			t.Helper()
+			text, err := json.Marshal(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Tell(text)
+		}
+		gateways := func() []Gateway {
+			look, err := s.Look(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return look.Nodes[0].Gateways
+		}
+		if err := tell(Gateway{Name: "edge\x1b[2J", Requests: map[string]float64{"admitted": 10}}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second)
+		if err := tell(Gateway{Name: "edge\x1b[2J", Requests: map[string]float64{"admitted": 30, "fail_open": 4}, FailedOpen: map[string]float64{"login": 4}}); err != nil {
+			t.Fatal(err)
+		}
+		look, err := s.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Compare(Look{}, look)
+		if len(v.Gateways) != 1 || v.Gateways[0].Name != `"edge\x1b[2J"` || v.Gateways[0].Allowed != 10 || v.Gateways[0].FailedOpen != 2 || v.Total.FailedOpen != 2 {
+			t.Errorf("got %+v", v.Gateways)
+		}
+		if len(v.Limits) != 1 || v.Limits[0].FailedOpen != 2 {
+			t.Errorf("got %+v", v.Limits)
+		}
+		for i := range MaxGateways - 1 {
+			if err := tell(Gateway{Name: fmt.Sprint(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tell(Gateway{Name: "one more"}); !errors.Is(err, errManyGateways) {
+			t.Errorf("got %v", err)
+		}
+		<-time.After(GatewayFor)
+		if n := len(gateways()); n != MaxGateways {
+			t.Errorf("there are %d", n)
+		}
+		<-time.After(lookFor)
+		if n := len(gateways()); n != 0 {
+			t.Errorf("there are %d, and none has told anything", n)
+		}
+		for _, wrong := range []string{"", "{", "{}", `{"name":"x","requests":{"a":-1}}`, `{"name":"x","requests":{"a\u001b":1}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1]}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1,-1]}}`, `{"name":"` + strings.Repeat("x", MaxTold) + `"}`} {
+			if err := s.Tell([]byte(wrong)); err == nil {
+				t.Errorf("%.40s was taken in", wrong)
+			}
+		}
+	})
+}
