@@ -19,6 +19,8 @@ type Overview struct {
 
 	PerSecond float64      // checks, in the last half second
 	Checked   []CheckedKey // the keys that had most of these: see [System.Checked]
+
+	Gauged []GaugedBucket // the buckets that metrics show, by limit, those of the busiest keys first
 }
 
 // A ShardOverview is what one shard is doing.
@@ -58,6 +60,7 @@ const maxScanned = 100_000
 func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 	var o Overview
 	o.PerSecond, o.Checked = s.Checked()
+	o.Gauged = s.gauged()
 	for _, sh := range s.shards {
 		err := s.askShard(ctx, sh, &mail{kind: look, other: &otherMail{look: func() {
 			one := ShardOverview{Awake: sh.actors.len(), Inbox: sh.inbox.len()}

@@ -43,6 +43,7 @@ type shard struct {
 	counts     counts
 	replied    replied
 	heat       heat
+	gauges     gauges
 
 	budget   budget
 	held     int64  // bytes of all actors but the one that is weighed, and of dormant keys

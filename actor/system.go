@@ -77,7 +77,7 @@ func New(cfg Config) (*System, error) {
 	}
 	observe(cfg.Metrics, s.awake, s.dormant, s.held, cfg.Memory)
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newHotKeys(s.Checked))
+		cfg.Metrics.MustRegister(newHotKeys(s.Checked), newBucketGauges(s.gauged))
 	}
 	for _, sh := range s.shards {
 		s.running.Go(sh.run)

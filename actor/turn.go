@@ -363,24 +363,8 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		r.Err = sh.explain(a.partition, r.Err)
 	}
 	if m.kind == check && !m.repeats {
-		switch {
-		case r.Err != nil:
-		case m.lease != nil:
-			r.Decision.Lease = r.Lease
-			sh.counts.lease(m.rules[0], r.Lease, sh.heat.refuses(a, m, now))
-			if r.Lease != nil && m.rules[0].LeasedWhenHot() {
-				sh.heat.lease(a.key, now)
-			}
-		case m.charge:
-			sh.counts.report(m.rules[0], m.cost)
-		default:
-			sh.counts.decision(m, &r.Decision)
-			if !r.Decision.Allowed {
-				sh.heat.deny(a)
-			}
-			if r.Decision.Hold != nil {
-				sh.counts.hold(r.Decision.Hold)
-			}
+		if r.Err == nil {
+			sh.decided(a, m, r, now)
 		}
 		if m.id != "" {
 			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
@@ -402,6 +386,33 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		sh.counts.settlement(m.other.settles)
 	}
 	sh.replied.answer(m, r.Decision, r.Err)
+}
+
+// decided counts what the owner has decided about a check.
+func (sh *shard) decided(a *actor, m *mail, r *owner.Reply, now int64) {
+	switch {
+	case m.lease != nil:
+		r.Decision.Lease = r.Lease
+		cold := sh.heat.refuses(a, m, now)
+		sh.counts.lease(m.rules[0], r.Lease, cold)
+		if cold {
+			return // and nobody has looked at the bucket
+		}
+		if r.Lease != nil && m.rules[0].LeasedWhenHot() {
+			sh.heat.lease(a.key, now)
+		}
+	case m.charge:
+		sh.counts.report(m.rules[0], m.cost)
+	default:
+		sh.counts.decision(m, &r.Decision)
+		if !r.Decision.Allowed {
+			sh.heat.deny(a)
+		}
+		if r.Decision.Hold != nil {
+			sh.counts.hold(r.Decision.Hold)
+		}
+	}
+	sh.gauges.note(a.key, m.rules, &r.Decision, now)
 }
 
 // crash forgets an actor whose step has panicked. What the step had decided before stands: its line was reserved.

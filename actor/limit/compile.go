@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func (l Limit) Rule() (*Rule, error) {
 	if err := rule.takesHolds(); err != nil {
 		return nil, err
 	}
-	if err := l.Penalty.check(); err != nil {
+	if err := cmp.Or(l.Penalty.check(), l.checkGauges()); err != nil {
 		return nil, err
 	}
 	if err := rule.penalized(); err != nil {

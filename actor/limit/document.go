@@ -32,6 +32,7 @@ type Document struct {
 	variants  map[string]*variants  // by limit; none for a limit without
 	overrides map[string]*overrides // by limit: those of the text, and those of the cluster
 	written   int                   // how many plans and overrides were read
+	gauges    int                   // of all limits that were read
 }
 
 // maxVariants is how many plans and overrides a document has in all: more than its text can spell out, which has 1 MiB. Aliases may
@@ -52,6 +53,9 @@ func NewDocument(limits ...Limit) (*Document, error) {
 	for _, l := range limits {
 		rule, err := l.Rule()
 		if err != nil {
+			return nil, under("limits."+l.Name, err)
+		}
+		if err := d.gauge(&l); err != nil {
 			return nil, under("limits."+l.Name, err)
 		}
 		if _, twice := d.rules[l.Name]; twice {

@@ -120,11 +120,11 @@ func TestParseDocumentInvalid(t *testing.T) {
 		"an empty name":     {"limits:\n  '': {capacity: 1, refill: 1/s}\n", 2, "limits..name", "is empty"},
 		"an unknown field of a limit": {
 			"limits:\n  login:\n    capacity: 1\n    refil: 1/s\n",
-			4, "limits.login.refil", `a limit has algorithm, capacity, limit, refill, window, per, timezone, anchor, weighted, lease, wait, hold, on_expiry, max_debt, reserve, penalty_after, penalty_for, penalty_max, consistency, sync, share, hot, on_unavailable, plans, overrides: did you mean "refill"?`,
+			4, "limits.login.refil", `a limit has algorithm, capacity, limit, refill, window, per, timezone, anchor, weighted, lease, wait, hold, on_expiry, max_debt, reserve, penalty_after, penalty_for, penalty_max, consistency, sync, share, hot, gauges, on_unavailable, plans, overrides: did you mean "refill"?`,
 		},
 		"a name within a limit": {
 			"limits:\n  login: {name: login}\n",
-			2, "limits.login.name", "a limit has algorithm, capacity, limit, refill, window, per, timezone, anchor, weighted, lease, wait, hold, on_expiry, max_debt, reserve, penalty_after, penalty_for, penalty_max, consistency, sync, share, hot, on_unavailable",
+			2, "limits.login.name", "a limit has algorithm, capacity, limit, refill, window, per, timezone, anchor, weighted, lease, wait, hold, on_expiry, max_debt, reserve, penalty_after, penalty_for, penalty_max, consistency, sync, share, hot, gauges, on_unavailable",
 		},
 		"a merge": {
 			"limits:\n  a: &a {capacity: 1, refill: 1/s}\n  b:\n    <<: *a\n",

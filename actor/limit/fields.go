@@ -43,6 +43,7 @@ var fields = [...]field{
 	{"sync", (*Limit).syncText, readSync},
 	textField("share", func(l *Limit) *string { return (*string)(&l.Share) }),
 	textField("hot", func(l *Limit) *string { return (*string)(&l.Hot) }),
+	{"gauges", (*Limit).gaugesText, readGauges},
 	textField("on_unavailable", func(l *Limit) *string { return (*string)(&l.OnUnavailable) }),
 }
 
@@ -51,7 +52,7 @@ var fields = [...]field{
 type FieldChange struct{ Limit, Field, Before, After string }
 
 // everyLimit are the fields that limits of all algorithms have.
-var everyLimit = append([]string{"algorithm", "consistency", "sync", "share", "hot", "on_unavailable"}, penaltyFields...)
+var everyLimit = append([]string{"algorithm", "consistency", "sync", "share", "hot", "gauges", "on_unavailable"}, penaltyFields...)
 
 // A given says which of the fields a text has given.
 type given [len(fields)]bool
@@ -138,12 +139,15 @@ func (l *Limit) countName() string {
 	return "capacity"
 }
 
-// Terms are the numbers of a limit as people read them: its fields without the algorithm and the policy, such as "capacity 10" and
+// noTerms are the fields that say nothing of what is admitted.
+var noTerms = []string{"algorithm", "gauges", "on_unavailable"}
+
+// Terms are the numbers of a limit as people read them: its fields without the algorithm, the gauges and the policy, such as "capacity 10" and
 // "refill 1/s".
 func (l *Limit) Terms() []string {
 	var terms []string
 	for i := range fields {
-		if text := fields[i].text(l); text != "" && fields[i].name != "algorithm" && fields[i].name != "on_unavailable" {
+		if text := fields[i].text(l); text != "" && !slices.Contains(noTerms, fields[i].name) {
 			terms = append(terms, fields[i].name+" "+text)
 		}
 	}

@@ -80,6 +80,9 @@ func (l *Limit) inline() (*Rule, error) {
 	if l.Hot != "" {
 		return nil, &FieldError{Field: "hot", Problem: "is for stored limits, which edges know beforehand"}
 	}
+	if l.Gauges != 0 {
+		return nil, &FieldError{Field: "gauges", Problem: "is for stored limits: callers invent limits, and each would have series of its own"}
+	}
 	rule, err := l.Rule()
 	if err != nil {
 		return nil, err

@@ -93,6 +93,8 @@ type Limit struct {
 	Share Share
 	// Hot says what becomes of buckets whose key is hot, if the consistency is Strong; empty means nothing.
 	Hot Hot
+	// Gauges is of how many keys each node shows how full their buckets are, as metrics: of those with most checks. From 0 to [MostGauges].
+	Gauges int
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
 	OnUnavailable Policy
 }

@@ -31,6 +31,7 @@ type limitJSON struct {
 	Sync          *timeText   `json:"sync,omitempty"`
 	Share         Share       `json:"share,omitempty"`
 	Hot           Hot         `json:"hot,omitempty"`
+	Gauges        *int        `json:"gauges,omitempty"`
 	OnUnavailable Policy      `json:"on_unavailable,omitempty"`
 }
 
@@ -89,6 +90,9 @@ func (l *Limit) form() limitJSON {
 	if l.Weighted {
 		out.Weighted = &l.Weighted
 	}
+	if l.Gauges != 0 {
+		out.Gauges = &l.Gauges
+	}
 	return out
 }
 
@@ -124,6 +128,9 @@ func (l *Limit) take(in *limitJSON) error {
 	}
 	if in.Weighted != nil {
 		l.Weighted, has[fieldCalled("weighted")] = *in.Weighted, true
+	}
+	if in.Gauges != nil {
+		l.Gauges, has[fieldCalled("gauges")] = *in.Gauges, true
 	}
 	if in.OnExpiry != "" {
 		l.Holds.OnExpiry, has[fieldCalled("on_expiry")] = in.OnExpiry, true

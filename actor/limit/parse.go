@@ -77,7 +77,9 @@ func (d *Document) add(key, value *yaml.Node) error {
 	}
 	var rule *Rule
 	if err = cmp.Or(l.fitsGiven(has), l.hasCount(has)); err == nil {
-		rule, err = l.Rule()
+		if rule, err = l.Rule(); err == nil {
+			err = d.gauge(&l)
+		}
 	}
 	if err != nil {
 		return placed(err, path, key, lines)

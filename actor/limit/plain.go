@@ -95,7 +95,7 @@ func (p *plainReader) end() bool {
 		return false
 	}
 	rule, err := p.limit.Rule()
-	if _, twice := p.doc.rules[p.limit.Name]; err != nil || twice {
+	if _, twice := p.doc.rules[p.limit.Name]; err != nil || twice || p.doc.gauge(&p.limit) != nil {
 		return false
 	}
 	p.doc.rules[rule.Name] = rule

@@ -177,6 +177,7 @@ func (r *Rule) Equal(o *Rule) bool {
 	a.penalties, b.penalties = nil, nil
 	a.shared, b.shared = false, false
 	a.Reserve, b.Reserve = 0, 0 // Exact and Spare decide
+	a.Gauges, b.Gauges = 0, 0
 	return a == b
 }
 

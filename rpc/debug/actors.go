@@ -27,6 +27,7 @@ func WriteOverview(w io.Writer, o actor.Overview) error {
 	if len(o.Busiest) == 0 {
 		fmt.Fprintln(table, "none in the last tenth of a second")
 	}
+	writeGauged(table, o.Gauged)
 	return table.Flush()
 }
 
@@ -48,6 +49,18 @@ func writeChecked(table io.Writer, o actor.Overview) {
 	}
 }
 
+// writeGauged lists the buckets that metrics show.
+func writeGauged(table io.Writer, gauged []actor.GaugedBucket) {
+	if len(gauged) == 0 {
+		return
+	}
+	fmt.Fprintln(table, "\nlimit with gauges\tbusy key\tused\tremaining\tin metrics")
+	for i := range gauged {
+		g := &gauged[i]
+		_ = plain.Fprintf(table, "%s\t%s\t%.0f %%\t%d\t%s\n", g.Limit, strconv.Quote(g.Key), 100*g.Used, g.Remaining, strconv.Quote(g.Label))
+	}
+}
+
 // overview is an [actor.Overview] as JSON has it.
 type overview struct {
 	PerSecond float64   `json:"checks_per_second"`
@@ -57,6 +70,8 @@ type overview struct {
 	Waiting int     `json:"waiting"` // checks in their mailboxes
 	Shards  []shard `json:"shards"`
 	Busiest []busy  `json:"busiest"` // the highest demand first
+
+	Gauged []gauged `json:"gauged"` // the buckets that metrics show, by limit, those of the busiest keys first
 }
 
 type shard struct {
@@ -76,6 +91,15 @@ type checked struct {
 	Hot       bool     `json:"hot"`
 }
 
+// gauged is an [actor.GaugedBucket] as JSON has it.
+type gauged struct {
+	Limit     string  `json:"limit"`
+	Key       string  `json:"key"`
+	Label     string  `json:"in_metrics"`
+	Remaining int64   `json:"remaining"`
+	Used      float64 `json:"used"` // 0 to 1
+}
+
 type busy struct {
 	Key       string   `json:"key"`
 	Limits    []string `json:"limits"`
@@ -84,7 +108,7 @@ type busy struct {
 }
 
 func newOverview(o actor.Overview) overview {
-	out := overview{PerSecond: o.PerSecond, Checked: []checked{}, Awake: o.Awake, Waiting: o.Waiting, Shards: []shard{}, Busiest: []busy{}}
+	out := overview{PerSecond: o.PerSecond, Checked: []checked{}, Awake: o.Awake, Waiting: o.Waiting, Shards: []shard{}, Busiest: []busy{}, Gauged: []gauged{}}
 	for _, c := range o.Checked {
 		out.Checked = append(out.Checked, checked(c))
 	}
@@ -93,6 +117,9 @@ func newOverview(o actor.Overview) overview {
 	}
 	for _, b := range o.Busiest {
 		out.Busiest = append(out.Busiest, busy(b))
+	}
+	for _, g := range o.Gauged {
+		out.Gauged = append(out.Gauged, gauged(g))
 	}
 	return out
 }

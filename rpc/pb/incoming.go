@@ -330,6 +330,8 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			l.Share = limit.Share(r.string(end))
 		case tagHot:
 			l.Hot = limit.Hot(r.string(end))
+		case tagGauges:
+			l.Gauges = int(int32(r.varint(end)))
 		default:
 			r.skip(tag, end)
 		}

@@ -137,7 +137,9 @@ type Limit struct {
 	Share string `protobuf:"bytes,22,opt,name=share" json:"share,omitempty"`
 	// What becomes of buckets whose key is hot, of a strong limit: "lease" has edges decide about them meanwhile; empty means nothing, as it is
 	// for one in a request.
-	Hot           string `protobuf:"bytes,23,opt,name=hot" json:"hot,omitempty"`
+	Hot string `protobuf:"bytes,23,opt,name=hot" json:"hot,omitempty"`
+	// Of how many keys each node shows how full their buckets are, as metrics: from 0 to 20; 0 for one in a request.
+	Gauges        int32 `protobuf:"varint,24,opt,name=gauges" json:"gauges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -331,6 +333,13 @@ func (x *Limit) GetHot() string {
 		return x.Hot
 	}
 	return ""
+}
+
+func (x *Limit) GetGauges() int32 {
+	if x != nil {
+		return x.Gauges
+	}
+	return 0
 }
 
 // LimitRef says which limit is meant.
@@ -3425,7 +3434,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\x98\x05\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xb0\x05\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
@@ -3450,7 +3459,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\vconsistency\x18\x14 \x01(\tR\vconsistency\x12\x17\n" +
 	"\async_ns\x18\x15 \x01(\x03R\x06syncNs\x12\x14\n" +
 	"\x05share\x18\x16 \x01(\tR\x05share\x12\x10\n" +
-	"\x03hot\x18\x17 \x01(\tR\x03hot\"R\n" +
+	"\x03hot\x18\x17 \x01(\tR\x03hot\x12\x16\n" +
+	"\x06gauges\x18\x18 \x01(\x05R\x06gauges\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +

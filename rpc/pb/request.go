@@ -83,6 +83,7 @@ func encodeLimit(l limit.Limit) *Limit {
 		SyncNs:        int64(l.Sync),
 		Share:         string(l.Share),
 		Hot:           string(l.Hot),
+		Gauges:        int32(l.Gauges), //nolint:gosec // at most limit.MostGauges
 	}
 	if l.Refill != (limit.Refill{}) {
 		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
@@ -111,7 +112,7 @@ func decodeLimit(m *Limit) limit.Limit {
 			Longest: time.Duration(m.GetHoldNs()), OnExpiry: limit.Expiry(m.GetOnExpiry()), MaxDebt: m.GetMaxDebt(),
 		},
 		Reserve: limit.Reserve(m.GetReserve()), Consistency: limit.Consistency(m.GetConsistency()),
-		Sync: time.Duration(m.GetSyncNs()), Share: limit.Share(m.GetShare()), Hot: limit.Hot(m.GetHot()),
+		Sync: time.Duration(m.GetSyncNs()), Share: limit.Share(m.GetShare()), Hot: limit.Hot(m.GetHot()), Gauges: int(m.GetGauges()),
 	}
 }
 

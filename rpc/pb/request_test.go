@@ -35,7 +35,7 @@ func drawLimit(t *rapid.T) limit.Limit {
 		Reserve:     limit.Reserve(rapid.Int32().Draw(t, "reserve")),
 		Consistency: limit.Consistency(rapid.String().Draw(t, "consistency")),
 		Sync:        time.Duration(rapid.Int64().Draw(t, "sync")), Share: limit.Share(rapid.String().Draw(t, "share")),
-		Hot: limit.Hot(rapid.String().Draw(t, "hot")),
+		Hot: limit.Hot(rapid.String().Draw(t, "hot")), Gauges: int(rapid.Int32().Draw(t, "gauges")),
 	}
 }
 

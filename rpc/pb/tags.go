@@ -82,6 +82,7 @@ const (
 	tagSync          = 21<<3 + typeVarint
 	tagShare         = 22<<3 + typeBytes
 	tagHot           = 23<<3 + typeBytes
+	tagGauges        = 24<<3 + typeVarint
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
