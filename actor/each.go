@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/exemplar"
 )
 
 var _ limit.EachLimiter = (*System)(nil)
@@ -33,7 +34,7 @@ func (s *System) Each(
 		}
 		return
 	}
-	c, e := s.newBundle(ctx, n, nil), &callback{pool: &s.bundles, start: time.Now(), done: done}
+	c, e := s.newBundle(ctx, n, nil), &callback{pool: &s.bundles, start: time.Now(), exemplar: exemplar.Of(ctx), done: done}
 	c.callback = e
 	c.open.Add(1) // until all that the bundle needs is in place
 	s.sortChecks(c, rs)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/internal/exemplar"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -184,7 +185,7 @@ func (m *mail) callBack(d limit.Decision, err error) {
 	m.bundle.answered(1)
 	if !late {
 		if checks {
-			e.pool.latency.Observe(time.Since(e.start).Seconds())
+			exemplar.Observe(e.pool.latency, time.Since(e.start).Seconds(), e.exemplar)
 		}
 		e.done(place, limit.Result{Decision: d, Err: err})
 	}
@@ -287,10 +288,11 @@ func (c *bundle) wait(ctx context.Context) error {
 // with the error of the context when that has ended. The last answer frees the bundle; not when the context has ended, for then
 // giveUp may still be going through its mail.
 type callback struct {
-	pool  *bundlePool
-	start time.Time
-	done  func(place int, r limit.Result)
-	stop  func() bool // stops waiting for the context to end; nil if nothing does
+	pool     *bundlePool
+	start    time.Time
+	exemplar prometheus.Labels // of the trace of the call; nil for none
+	done     func(place int, r limit.Result)
+	stop     func() bool // stops waiting for the context to end; nil if nothing does
 }
 
 // giveUp answers all that has no answer. The mail stays with the shards.

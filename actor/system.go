@@ -30,6 +30,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/together"
+	"github.com/jeton-dev/jeton/internal/exemplar"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -125,7 +126,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	}
 	answer := c.single
 	s.bundles.free(c)
-	s.metrics.latency.Observe(time.Since(start).Seconds())
+	exemplar.Observe(s.metrics.latency, time.Since(start).Seconds(), exemplar.Of(ctx))
 	return answer.Decision, answer.Err
 }
 
@@ -143,7 +144,7 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 		return failed(rs, err)
 	}
 	s.bundles.free(c)
-	s.metrics.latency.Observe(time.Since(start).Seconds())
+	exemplar.Observe(s.metrics.latency, time.Since(start).Seconds(), exemplar.Of(ctx))
 	return results
 }
 

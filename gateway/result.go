@@ -17,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/internal/exemplar"
 )
 
 // passes reports whether the request goes on.
@@ -49,7 +50,7 @@ func (v *visit) finish(ctx context.Context, span trace.Span, start time.Time) {
 		v.startExchange(ctx, start)
 	}
 	if v.source != "" {
-		g.metrics.seconds.Observe(max(g.now().Sub(start)-v.held, 0).Seconds())
+		exemplar.Observe(g.metrics.seconds, max(g.now().Sub(start)-v.held, 0).Seconds(), exemplar.Of(ctx))
 	}
 	if v.logged() {
 		v.log(ctx)

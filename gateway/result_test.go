@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -17,6 +18,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/keys"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 )
 
 // "Why did I get a 429?": the id in the answer finds what was decided, and by which rule.
@@ -195,9 +197,9 @@ func TestDecisionHeader(t *testing.T) {
 func TestSpans(t *testing.T) {
 	r := newRig(t, oneRoute("{limits: [two]}"))
 	recorded := tracetest.NewInMemoryExporter()
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(recorded))
+	provider, reg := sdktrace.NewTracerProvider(sdktrace.WithSyncer(recorded)), prometheus.NewRegistry()
 	g, err := gateway.New(gateway.Config{
-		Document: r.parse(oneRoute("{limits: [two]}")), Checker: r, Limits: func() *limit.Document { return nil }, Tracer: provider,
+		Document: r.parse(oneRoute("{limits: [two]}")), Checker: r, Limits: func() *limit.Document { return nil }, Tracer: provider, Registerer: reg,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -226,6 +228,9 @@ func TestSpans(t *testing.T) {
 	}
 	if spans[0].Parent.SpanID().String() != "b7ad6b7169203331" {
 		t.Errorf("the parent is %s", spans[0].Parent.SpanID())
+	}
+	if traces := metricstest.Exemplars(t, reg)["jeton_gateway_decision_seconds"]; len(traces) == 0 || traces[0] != "0af7651916cd43dd8448eb211c80319c" {
+		t.Errorf("beside the latency are the traces %q", traces)
 	}
 }
 

@@ -111,7 +111,7 @@ func New(cfg Config) (*Server, error) {
 
 // registerServices registers every service with its guard.
 func (s *Server) registerServices(cfg Config) error {
-	refused := func(method string, err error) { s.metrics.observe(method, err, time.Now()) }
+	refused := func(method string, err error) { s.metrics.observe(method, err, time.Now(), nil) }
 	guard := &credentials.Guard{Server: s.grpc, Tokens: cfg.Tokens, Refused: refused, Port: access.Port{
 		Key: cfg.Key != nil, Certificates: cfg.Certificates != nil, Tokens: cfg.Tokens != nil, Peers: cfg.Peer != nil,
 	}}

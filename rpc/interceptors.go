@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/jeton-dev/jeton/internal/exemplar"
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/transport"
@@ -21,18 +22,18 @@ func (s *Server) intercept(ctx context.Context, m any, info *grpc.UnaryServerInf
 
 // intercepted is intercept for calls that may take that long.
 func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler, within time.Duration) (any, error) {
-	start := time.Now()
 	answer, err := s.attempt(ctx, m, info.FullMethod, next, within)
-	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
 		return transport.Held(answer, transport.ConnOf(ctx)), nil
 	}
 	return nil, s.sent(ctx, info.FullMethod, err)
 }
 
-// attempt makes a call, and returns its error as gRPC sends it, or the fault in place of a panic. To put an error into words is part of
+// attempt makes a call and measures it, and returns its error as gRPC sends it, or the fault in place of a panic. To put an error into words is part of
 // the call: that may panic too.
 func (s *Server) attempt(ctx context.Context, m any, method string, next grpc.UnaryHandler, within time.Duration) (answer any, err error) {
+	start := time.Now()
+	defer func() { s.metrics.observe(method, err, start, exemplar.Of(ctx)) }()
 	defer fault.Rescue(s.metrics.panics, &err)
 	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), within)
 	defer cancel()

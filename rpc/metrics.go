@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 
+	"github.com/jeton-dev/jeton/internal/exemplar"
 	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -52,15 +53,16 @@ func (m serverMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.panics}
 }
 
-// observe counts a call of a method that started then and ended now, with err. A denial is no error, in whatever form it was asked for.
-func (m serverMetrics) observe(method string, err error, start time.Time) {
+// observe counts a call of a method that started then and ended now, with err. A denial is no error, in whatever form it was asked for. Of is the
+// exemplar, nil for a call that is not traced.
+func (m serverMetrics) observe(method string, err error, start time.Time, of prometheus.Labels) {
 	if _, denied := errors.AsType[*pb.DeniedError](err); denied {
 		err = nil
 	}
 	took := time.Since(start).Seconds()
 	if good, ok := m.good[method]; ok && err == nil {
-		good().Observe(took)
+		exemplar.Observe(good(), took, of)
 		return
 	}
-	m.series(method, code(err)).Observe(took)
+	exemplar.Observe(m.series(method, code(err)), took, of)
 }

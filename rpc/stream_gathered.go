@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -25,8 +27,10 @@ type gathered struct {
 	wanted  atomic.Int64    // are not
 	room    []pb.Answer     // for the answer to each, those to settlements behind those to checks
 	settled []limit.Settled // to which these point
-	checks  *sync.WaitGroup // the goroutines of the stream
-	answers chan<- *pb.Answer
+
+	exemplar prometheus.Labels // of the trace of the call; nil for none
+	checks   *sync.WaitGroup   // the goroutines of the stream
+	answers  chan<- *pb.Answer
 }
 
 // left is how many checks and settlements are not started.
@@ -132,7 +136,7 @@ func (m *gathered) answerSettlement(i int, settled limit.Settled, err error, beg
 // started have room, and may be called when the stream has ended.
 func (m *gathered) handOver(place int, err error, begin time.Time) {
 	s := m.server
-	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, begin)
+	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, begin, m.exemplar)
 	s.logFault(m.ctx, pb.Limiter_CheckStream_FullMethodName, err)
 	m.finish(place)
 	m.answers <- &m.room[place]

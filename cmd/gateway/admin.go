@@ -68,7 +68,7 @@ func (a *admin) routes() map[string]http.Handler {
 		"GET /{$}":             http.HandlerFunc(index),
 		"GET /debug/{$}":       http.HandlerFunc(index),
 		"GET /debug/config":    http.HandlerFunc(a.config),
-		"GET /metrics":         promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}),
+		"GET /metrics":         promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}),
 		"GET /livez":           http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }),
 		"GET /readyz":          http.HandlerFunc(a.ready),
 		"GET /v1/denials/{id}": http.HandlerFunc(a.denial),

@@ -91,7 +91,7 @@ func (c *Config) missing() string {
 func (p *pages) routes() map[string]http.Handler {
 	routes := map[string]http.Handler{
 		"GET /{$}":          http.HandlerFunc(p.index),
-		"GET /metrics":      promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}),
+		"GET /metrics":      promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}),
 		"GET /livez":        http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, plainText, []byte("ok\n")) }),
 		"GET /readyz":       http.HandlerFunc(p.ready),
 		"GET /debug/{$}":    http.HandlerFunc(p.index),

@@ -222,6 +222,7 @@ func TestActors(t *testing.T) {
 				{Key: "user:42", Limits: []string{"login", "burst"}, PerSecond: 1234.56, Waiting: 5},
 				{Key: "user:7", Limits: []string{"login"}, PerSecond: 0.5},
 			},
+			Gauged: []actor.GaugedBucket{{Limit: "login", Key: "user:42", Label: "#0123456789ab", Remaining: 3, Used: 0.7}},
 		}, nil
 	})
 	visit := serve(t, cfg)
@@ -240,6 +241,9 @@ shard  awake  waiting  inbox
 busiest key  tokens/s  waiting  limits
 "user:42"    1234.6    5        login, burst
 "user:7"     0.5       0        login
+
+limit with gauges  busy key   used  remaining  in metrics
+login              "user:42"  70 %  3          "#0123456789ab"
 `
 	if status, _, page := visit("GET", "/debug/actors"); status != http.StatusOK || page != want {
 		t.Errorf("got %d\n%s\nwant\n%s", status, page, want)
@@ -248,6 +252,9 @@ busiest key  tokens/s  waiting  limits
 	var got overview
 	if err := json.Unmarshal([]byte(page), &got); err != nil {
 		t.Fatalf("%s: %v", page, err)
+	}
+	if len(got.Gauged) != 1 || got.Gauged[0] != (gauged{Limit: "login", Key: "user:42", Label: "#0123456789ab", Remaining: 3, Used: 0.7}) {
+		t.Errorf("the gauges are %+v", got.Gauged)
 	}
 	if got.Awake != 3 || len(got.Shards) != 2 || got.Shards[0].Inbox != 2 || len(got.Busiest) != 2 ||
 		got.Busiest[0].Key != "user:42" || got.Busiest[0].PerSecond != 1234.56 ||
@@ -262,7 +269,7 @@ func TestNoActors(t *testing.T) {
 	if _, _, page := visit("GET", "/debug/actors"); !strings.Contains(page, "0 keys awake") || strings.Count(page, "none") != 2 {
 		t.Errorf("got\n%s", page)
 	}
-	if _, _, page := visit("GET", "/debug/actors?format=json"); !strings.Contains(page, `"busiest": []`) || !strings.Contains(page, `"checked_most": []`) {
+	if _, _, page := visit("GET", "/debug/actors?format=json"); !strings.Contains(page, `"busiest": []`) || !strings.Contains(page, `"checked_most": []`) || !strings.Contains(page, `"gauged": []`) {
 		t.Errorf("got %s", page)
 	}
 }

@@ -44,7 +44,7 @@ func (s *Service) measured() http.Handler {
 	if s.buckets.metrics != nil {
 		all = append(all, s.buckets.metrics)
 	}
-	return promhttp.HandlerFor(all, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(all, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
 // scraped answers at PROMETHEUS_ADDR.
