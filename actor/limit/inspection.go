@@ -125,6 +125,11 @@ type inspectionJSON struct {
 	Denied    int64       `json:"denied_in_a_row,omitempty"`
 	Begins    string      `json:"begins_ns,omitempty"` // when a check of one token begins that may wait as long as the limit allows
 	BeginsAt  *time.Time  `json:"begins,omitempty"`
+	Line      *Span       `json:"line,omitempty"`      // that checks can spend now, but for what is spent already; of a limit that spends a line
+	Passes    string      `json:"passes_ns,omitempty"` // when a check of one token passes, if no other comes before
+	PassesAt  *time.Time  `json:"passes,omitempty"`
+	Full      string      `json:"full_ns,omitempty"` // when the bucket is full again, likewise
+	FullAt    *time.Time  `json:"full,omitempty"`
 	Awake     bool        `json:"awake"`
 	Waiting   int         `json:"waiting"` // checks in the actor's mailbox
 	Partition int         `json:"partition"`
@@ -206,21 +211,14 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 		Registers: make([]storedJSON, len(in.Registers)), Recent: make([]recentJSON, len(in.Recent)),
 	}
 	if in.Rule != nil {
-		b.Limit, b.Entries, b.Held = in.Rule.Limit, in.entries(), in.Held
+		b.Limit, b.Entries, b.Held, b.Line = in.Rule.Limit, in.entries(), in.Held, in.spendable()
+		b.Passes, b.PassesAt = textOf(in.Now + int64(in.Wait(1)))
+		b.Full, b.FullAt = textOf(in.Now + int64(in.Wait(in.Rule.Capacity)))
 	}
 	b.Holds, b.Debt, b.Denied, b.Verdict = in.Holds, in.Debt, in.Denied, in.Verdict.String()
-	if in.Until > 0 {
-		until := utc(in.Until)
-		b.Until, b.UntilTime = strconv.FormatInt(in.Until, 10), &until
-	}
-	if in.Closed > 0 {
-		until := utc(in.Closed)
-		b.Closed, b.ClosedAt = strconv.FormatInt(in.Closed, 10), &until
-	}
-	if in.Begins > 0 {
-		begins := utc(in.Begins)
-		b.Begins, b.BeginsAt = strconv.FormatInt(in.Begins, 10), &begins
-	}
+	b.Until, b.UntilTime = textOf(in.Until)
+	b.Closed, b.ClosedAt = textOf(in.Closed)
+	b.Begins, b.BeginsAt = textOf(in.Begins)
 	for i := range in.Leases {
 		l := &in.Leases[i]
 		b.Leases = append(b.Leases, leaseJSON{Edge: l.Edge, Tokens: in.LeasedTokens(l), Span: l.Span, Until: l.Until, UntilTime: utc(l.Until)})
@@ -232,4 +230,12 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 		b.Recent[i] = recentJSON{At: r.At, Time: utc(r.At), Cost: r.Cost, Allowed: r.Allowed}
 	}
 	return json.Marshal(b)
+}
+
+// textOf is a time as a position and for people; nothing for 0.
+func textOf(ns int64) (position string, at *time.Time) {
+	if ns <= 0 {
+		return "", nil
+	}
+	return strconv.FormatInt(ns, 10), new(utc(ns))
 }

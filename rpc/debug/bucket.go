@@ -83,13 +83,13 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 		rows = append(rows, row{"", "no replica has a bucket for this key yet, or no longer: full ones are removed"})
 	}
 	if in.Tokens > 0 {
-		window := r.Window(in.Tokens, wait(in, r.Capacity))
+		window := r.Window(in.Tokens, in.Wait(r.Capacity))
 		rows = append(rows, row{"window", plain.Duration(window) + ": over this time a client can spread the tokens that are left"})
 	}
 	if in.Tokens < r.Capacity {
 		rows = append(rows,
-			row{"one more", "in " + plain.Duration(wait(in, in.Tokens+1))},
-			row{"full", "in " + plain.Duration(wait(in, r.Capacity))})
+			row{"one more", "in " + plain.Duration(in.Wait(in.Tokens+1))},
+			row{"full", "in " + plain.Duration(in.Wait(r.Capacity))})
 		if half := r.Capacity / 2; len(costs) == 0 && half > in.Tokens+1 {
 			costs = []int64{half}
 		}
@@ -113,25 +113,6 @@ func described(r *limit.Rule) string {
 		plain.Duration(time.Duration(r.Length(1).Ceil())), plain.Duration(r.Fill()))
 }
 
-// wait is how long until a check of that cost passes, if no other check spends anything before.
-func wait(in limit.Inspection, cost int64) time.Duration {
-	return max(waitOpen(in, cost), time.Duration(in.Closed-in.Now))
-}
-
-// waitOpen is wait, as if no penalty closed the bucket.
-func waitOpen(in limit.Inspection, cost int64) time.Duration {
-	if in.Rule.Counts() {
-		l, err := in.Counted()
-		if err != nil {
-			return 0
-		}
-		return l.Outcome(in.Rule, in.Now, cost, in.Held, false).RetryAfter
-	}
-	tat := limit.At(in.TAT - in.Credit)
-	end := in.Rule.End(tat, in.Now, in.Rule.Length(cost))
-	return in.Rule.Outcome(tat, in.Now, cost, end, false).RetryAfter
-}
-
 func passes(in limit.Inspection, cost int64) string {
 	switch {
 	case cost > in.Rule.Capacity:
@@ -139,7 +120,7 @@ func passes(in limit.Inspection, cost int64) string {
 	case cost <= in.Tokens && in.Closed == 0:
 		return "would pass now"
 	}
-	return "would pass in " + plain.Duration(wait(in, cost))
+	return "would pass in " + plain.Duration(in.Wait(cost))
 }
 
 // beginsIn says in how long a check begins that may wait.

@@ -165,6 +165,30 @@ func TestPageOfABucketWithAWait(t *testing.T) {
 	}
 }
 
+// The JSON of a bucket says what can be spent of its line, and when a check passes: what draws it needs no arithmetic of the algorithm.
+func TestBucketSaysWhenAnotherPasses(t *testing.T) {
+	in := busyBucket(t)
+	for _, test := range []struct {
+		spent time.Duration
+		want  string
+	}{
+		{54 * time.Minute, `"passes_ns":"1772366400000000000","passes":"2026-03-01T12:00:00Z"`},
+		{60 * time.Minute, `"passes_ns":"1772366760000000000","passes":"2026-03-01T12:06:00Z"`},
+		{60 * time.Minute, `"full_ns":"1772370000000000000","full":"2026-03-01T13:00:00Z"`},
+		{60 * time.Minute, `"line":{"start_ns":"1772366400000000000","end_ns":"1772370000000000000"}`},
+	} {
+		in.TAT, in.Credit = at(test.spent), 0
+		text, err := json.Marshal(in)
+		if err != nil || !strings.Contains(string(text), test.want) {
+			t.Errorf("spent up to %v: %v %s, want %s", test.spent, err, text, test.want)
+		}
+	}
+	in.Closed = at(2 * time.Hour)
+	if text, err := json.Marshal(in); err != nil || !strings.Contains(string(text), `"passes":"2026-03-01T14:00:00Z"`) {
+		t.Errorf("closed by a penalty: %v %s", err, text)
+	}
+}
+
 const busyPage = `demo of "user:42", 2026-03-01 12:00:00.000000 UTC
 
   limit        token-bucket, capacity 10, refill 10/h: a token is 6m of line, an empty bucket is full within 1h
