@@ -25,7 +25,7 @@ export function line(b) {
     { kind: "skipped", from: 0, to: begin },
     ...segments.map((s) => ({ kind: "reserved", ...s })),
   ].map((p) => ({ ...p, from: Math.max(p.from, 0), to: Math.min(p.to, to) })).filter((p) => p.to > p.from);
-  const marks = [{ kind: "now", at: 0, text: "now" }];
+  const marks = [];
   if (begin > 0) marks.push({ kind: "begin", at: begin, text: "can be spent from here" });
   if (tat > 0) marks.push({ kind: "tat", at: tat, text: "spent up to here" });
   if (to > bound) marks.push({ kind: "bound", at: bound, text: "can be spent up to here" });

@@ -1,6 +1,6 @@
 // The chart of the last five minutes.
 import { h } from "./dom.js";
-import { short } from "./format.js";
+import { plural, short } from "./format.js";
 import { MINUTES } from "./state.js";
 import uPlot from "./uplot/uPlot.esm.js";
 
@@ -82,5 +82,5 @@ export function inWords(history) {
     return `${words} ${short(Math.min(...all))} to ${short(top)} a second, now ${short(all.at(-1))}`;
   });
   const span = Math.round(history.at.at(-1) - history.at[0]);
-  return `In the last ${span < 90 ? `${span || 1} seconds` : `${Math.round(span / 60)} minutes`}: ${parts.join("; ")}.`;
+  return `In the last ${span < 90 ? plural(Math.max(span, 1), "second") : `${Math.round(span / 60)} minutes`}: ${parts.join("; ")}.`;
 }

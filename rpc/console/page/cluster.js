@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import { list, plural, whole } from "./format.js";
 import { clockWords, condition, gatewayTable, members, nodeTable } from "./nodes.js";
-import { code, foreign, pill, table, time } from "./parts.js";
+import { code, foreign, pill, table, time, waiting } from "./parts.js";
 import { ring } from "./ring.js";
 import { state } from "./state.js";
 
@@ -12,7 +12,7 @@ export function open() {
     title: () => "Cluster",
     draw() {
       const { view } = state;
-      if (!view) return [h("h1", {}, "Cluster"), h("p", { class: "muted waiting" }, "Waiting for the first view…")];
+      if (!view) return [h("h1", {}, "Cluster"), waiting()];
       const c = view.cluster;
       if (!c) return [h("h1", {}, "Cluster"), h("p", {}, "This node is alone: it belongs to no cluster."), nodeTable(view), gatewayTable(view)];
       return [

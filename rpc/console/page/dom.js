@@ -89,7 +89,17 @@ function become(old, next) {
   for (const name of old.listeners ?? []) old[name] = null;
   for (const name of next.listeners ?? []) old[name] = next[name];
   old.listeners = next.listeners;
-  if (old.dataset.keep === undefined && old.nodeName !== "TEXTAREA") sync(old, next);
+  if (old.dataset.keep !== undefined || old.nodeName === "TEXTAREA") return;
+  const chosen = old.value;
+  sync(old, next);
+  if (old.nodeName === "SELECT") choose(old, chosen);
+}
+
+// choose selects the option that was chosen before, which its element forgets when options come and go.
+function choose(select, value) {
+  const options = [...select.options];
+  const option = options.find((o) => o.value === value) ?? options.find((o) => o.hasAttribute("selected")) ?? options[0];
+  if (option && !option.selected) option.selected = true;
 }
 
 // ofVisitor says of an attribute that a view does not set it: whether details are open, what a field holds, and whether a table that

@@ -19,10 +19,11 @@ function lineDrawing(b, { to, pieces, marks }) {
   const kinds = [...new Set(pieces.map((p) => p.kind))];
   return [
     h("div", { class: "line" },
+      h("div", { class: "ends", "aria-hidden": "true" }, h("span", {}, "now"), h("span", {}, `now + ${duration(to)}`)),
       s("svg", { viewBox: `0 0 ${WIDTH} ${BAR}`, preserveAspectRatio: "none", class: "bucketline", role: "img", "aria-label": `The line of the bucket from now to now + ${duration(to)}; the same follows in words` },
         hatches(),
         pieces.map((p) => s("rect", { class: p.kind, x: x(p.from), y: 0, width: Math.max(x(p.to) - x(p.from), 2), height: BAR }))),
-      h("div", { class: "marks", "aria-hidden": "true" }, marks.map((m) => mark(m, x(m.at) / WIDTH)), h("span", { class: "mark end", "data-key": "end" }, `now + ${duration(to)}`))),
+      h("div", { class: "marks", "aria-hidden": "true" }, marks.map((m) => mark(m, x(m.at) / WIDTH)))),
     h("ul", { class: "legend", "aria-hidden": "true" }, kinds.map((k) => h("li", {}, h("span", { class: `swatch ${k}` }), LEGEND[k]))),
   ];
 }
@@ -33,7 +34,7 @@ const hatches = () => s("defs", {}, [["hatch-leased", 45], ["hatch-reserved", -4
 
 function mark(m, share) {
   const end = share > 0.5;
-  return h("span", { "data-key": m.kind, class: `mark ${m.kind} ${end ? "left" : ""}`, style: end ? { right: `${(1 - share) * 100}%` } : { left: `${share * 100}%` } }, m.kind === "now" ? "now" : `${m.text}: now + ${duration(m.at)}`);
+  return h("span", { "data-key": m.kind, class: `mark ${m.kind} ${end ? "left" : ""}`, style: end ? { right: `${(1 - share) * 100}%` } : { left: `${share * 100}%` } }, `${m.text}: now + ${duration(m.at)}`);
 }
 
 // stepDrawing shows how what counts falls from now on.
@@ -46,14 +47,14 @@ function stepDrawing(b, all) {
   const used = all[0].used;
   return [
     h("div", { class: "line" },
+      h("div", { class: "ends", "aria-hidden": "true" }, h("span", {}, "0"), h("span", {}, whole(count(b.limit)))),
       s("svg", { viewBox: `0 0 ${WIDTH} ${BAR}`, preserveAspectRatio: "none", class: "bucketline", role: "img", "aria-label": `${whole(used)} of ${whole(count(b.limit))} count now` },
         s("rect", { class: "free", x: 0, y: 0, width: WIDTH, height: BAR }),
         used > 0 && s("rect", { class: "spent", x: 0, y: 0, width: Math.max(share(b) * WIDTH, 2), height: BAR }),
-        b.held > 0 && s("rect", { class: "reserved", x: share(b) * WIDTH - Math.min((b.held / capacity) * WIDTH, share(b) * WIDTH), y: 0, width: (b.held / capacity) * WIDTH, height: BAR })),
-      h("div", { class: "marks", "aria-hidden": "true" }, h("span", { class: "mark", "data-key": "zero" }, "0"), h("span", { class: "mark end", "data-key": "end" }, whole(count(b.limit))))),
+        b.held > 0 && s("rect", { class: "reserved", x: share(b) * WIDTH - Math.min((b.held / capacity) * WIDTH, share(b) * WIDTH), y: 0, width: (b.held / capacity) * WIDTH, height: BAR }))),
     used > 0 && h("figure", { class: "steps" },
       s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", class: "bucketsteps", role: "img", "aria-label": `What counts now ends in ${duration(to)}` },
         s("line", { class: "capacity", x1: 0, x2: WIDTH, y1: TOP, y2: TOP }), s("path", { class: "spent", d: path })),
-      h("figcaption", { class: "marks" }, h("span", { class: "mark" }, "now: what counts, as it ends"), h("span", { class: "mark end" }, `now + ${duration(to)}`))),
+      h("figcaption", { class: "ends" }, h("span", {}, "what counts now, as it ends"), h("span", {}, `now + ${duration(to)}`))),
   ];
 }

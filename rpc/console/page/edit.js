@@ -80,7 +80,7 @@ export function editor(name, redraw) {
       return [title,
         h("p", { class: "hint", id: "edit-hint" }, version ? `This is version ${version}, as YAML. ` : "", "Nothing changes before you have seen what would change."),
         h("div", { class: "edit" },
-          h("pre", { class: "gutter", "aria-hidden": "true" }, Array.from({ length: lines }, (_, i) => h("span", { class: i + 1 === wrong ? "wrong" : null }, `${i + 1}\n`))),
+          h("pre", { class: "gutter", "aria-hidden": "true" }, gutter(lines, wrong)),
           h("textarea", { id: "document", "aria-label": "The limits document", "aria-describedby": "edit-hint", "aria-invalid": wrong ? "true" : null, spellcheck: "false", autocapitalize: "off", wrap: "off", rows: Math.min(Math.max(lines + 1, 12), 32), oninput: edited, onscroll: follow })),
         failed && problem(failed, failed.status === 412 ? "The limits have changed since." : wrong ? `Line ${wrong} is wrong.` : null),
         failed?.status === 412 && h("p", {}, h("button", { type: "button", onclick: () => { text = null; placed = false; failed = null; load(); } }, "Read them again"), " What you have written here is lost: copy it first."),
@@ -102,6 +102,13 @@ export function editor(name, redraw) {
       field.scrollTop = (line - 3) * parseFloat(getComputedStyle(field).lineHeight);
     },
   };
+}
+
+// gutter are the numbers of that many lines, of which one may be wrong.
+function gutter(lines, wrong) {
+  const numbers = (from, to) => Array.from({ length: Math.max(to - from + 1, 0) }, (_, i) => `${from + i}\n`).join("");
+  if (!wrong) return numbers(1, lines);
+  return [numbers(1, wrong - 1), h("span", { class: "wrong" }, wrong), `\n${numbers(wrong + 1, lines)}`];
 }
 
 // follow keeps the numbers of lines beside them.

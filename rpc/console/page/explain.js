@@ -74,7 +74,7 @@ function tell(r) {
     h("h2", {}, foreign(story.headline(r))),
     passes && h("p", { class: "lead" }, passes),
     words([
-      ["when", time(new Date(r.at), true), ` ${duration(Math.max(0, Date.now() - Date.parse(r.at)) * 1e6)} ago`],
+      ["when", time(new Date(r.at), true), `, ${duration(Math.max(0, Date.now() - Date.parse(r.at)) * 1e6)} ago`],
       ["request", foreign(`${r.method} ${r.path}`), ", route ", foreign(r.route || "none")],
       r.key && ["who", secret || !first ? foreign(r.key) : h("a", { href: keyHref(first, escapeKey(r.key)), class: "key" }, foreign(r.key)), secret && " (the key is secret: this is its digest)"],
       r.api_key && ["API key", foreign(r.api_key)],

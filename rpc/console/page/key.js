@@ -157,7 +157,7 @@ function replicas(b) {
   }));
   return h("details", { "data-key": "replicas" }, h("summary", {}, `Replicas (${rows.length})`),
     h("p", { class: "muted" }, `Partition ${b.partition}, epoch ${b.epoch}, generation ${b.generation}; the owner is on `, foreign(b.node), b.awake ? `, and has it in memory, with ${plural(b.waiting, "check")} waiting.` : ", and does not have it in memory."),
-    table({ caption: "What each replica has on disk", hideCaption: true, rows, columns: [["replica", ""], ["register", ""], ["", ""]] }));
+    table({ caption: "What each replica has on disk", hideCaption: true, rows, columns: [["replica", ""], ["register", ""], ["besides", ""]] }));
 }
 
 function reached(b, position) {
@@ -182,6 +182,6 @@ function holds(b) {
 function entries(b) {
   const all = b.entries ?? [];
   if (!all.length) return null;
-  const rows = [...all].reverse().slice(0, 50).map((e, i) => ({ key: `${e.at_ns} ${i}`, cells: [ago(b, e.at_ns), whole(e.amount), e.permit ? "a permit" : "", ago(b, e.until_ns)] }));
-  return h("details", { "data-key": "entries" }, h("summary", {}, `Entries (${all.length})`), table({ caption: "What was admitted and still counts, the newest first", hideCaption: true, rows, columns: [["admitted", ""], ["amount", "n"], ["", ""], ["counts no more", ""]] }));
+  const rows = [...all].reverse().slice(0, 50).map((e, i) => ({ key: `${e.at_ns} ${i}`, cells: [ago(b, e.at_ns), whole(e.amount), e.permit ? "a permit" : "an admission", ago(b, e.until_ns)] }));
+  return h("details", { "data-key": "entries" }, h("summary", {}, `Entries (${all.length})`), table({ caption: "What was admitted and still counts, the newest first", hideCaption: true, rows, columns: [["admitted", ""], ["amount", "n"], ["kind", ""], ["counts no more", ""]] }));
 }

@@ -49,7 +49,7 @@ export function open(at, { redraw }) {
       h("h1", {}, "Keys"),
       h("form", { class: "tools", role: "search", onsubmit: (e) => { e.preventDefault(); search(); } },
         h("label", { class: "grow" }, "Key, or its beginning ", h("input", { type: "search", name: "q", value: q, placeholder: "user:42", autocomplete: "off", spellcheck: "false", autocapitalize: "off", oninput: (e) => { q = e.target.value; soon(); } })),
-        h("label", {}, "of the limit ", h("select", { onchange: (e) => { limit = e.target.value; search(); } }, h("option", { value: "" }, "any"), Object.keys(state.limits ?? {}).map((l) => h("option", { value: l, selected: l === limit }, l))))),
+        h("label", {}, "of the limit ", h("select", { "data-key": state.limits ? "limits" : "none", onchange: (e) => { limit = e.target.value; search(); } }, h("option", { value: "" }, "any"), Object.keys(state.limits ?? {}).map((l) => h("option", { value: l, selected: l === limit }, l))))),
       failed && problem(failed),
       q && found && results(q, limit, found),
       h("section", { id: "hot-keys", "aria-labelledby": "hot" }, h("h2", { id: "hot" }, "Checked most"), keyTable("Keys that are checked most", hot, state.view?.keys, "No key has more than a few checks a second now.")),

@@ -183,6 +183,7 @@ follow("console/events", (view) => {
   state.connection = connection;
   if (connection.state === "live" && was === "lost") refresh();
   drawConnection();
+  if (connection.state !== was && !state.view) redraw();
 });
 setInterval(drawConnection, 1000);
 go();

@@ -37,7 +37,7 @@ export function clockWords(status, asked) {
 // nodeTable is what each node does now.
 export function nodeTable(view) {
   const inCluster = Boolean(view.cluster);
-  const columns = [["node", ""], ["state", ""], inCluster && ["role", "wide"], ["checks /s", "n"], ["99% within", "n"], ["fsync 99%", "n wide"], inCluster && ["owner of", "n"], inCluster && ["replica of", "n wide"], inCluster && ["clock", "wide"], ["keys awake", "n wide"], ["memory", "b"], ["disk", "b"]].filter(Boolean);
+  const columns = [["node", ""], ["state", ""], inCluster && ["role", "wide"], ["checks /s", "n"], ["p99", "n"], ["fsync p99", "n wide"], inCluster && ["owner of", "n"], inCluster && ["replica of", "n wide"], inCluster && ["clock", "wide"], ["keys awake", "n wide"], ["memory", "b"], ["disk", "b"]].filter(Boolean);
   const rows = members(view).map((m) => {
     const [kind, word, why] = condition(m);
     const { rates: r, status: s } = m;
@@ -100,6 +100,6 @@ export function gatewayTable(view) {
   return h("section", { id: "all-gateways", "aria-labelledby": "gateways" }, h("h2", { id: "gateways" }, "Gateways"),
     table({
       caption: `${plural(all.length, "gateway")} that told this cluster lately what they do`, hideCaption: true, rows,
-      columns: [["gateway", ""], ["admitted /s", "n"], ["denied /s", "n"], ["failed open /s", "n"], ["half within", "n wide"], ["99% within", "n"], ["other requests /s", "wide"], ["version", "wide"], ["since", "wide"]],
+      columns: [["gateway", ""], ["admitted /s", "n"], ["denied /s", "n"], ["failed open /s", "n"], ["p50", "n wide"], ["p99", "n"], ["other requests /s", "wide"], ["version", "wide"], ["since", "wide"]],
     }));
 }

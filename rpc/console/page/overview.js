@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { list, milliseconds, plural, short } from "./format.js";
 import { gatewayTable, nodeTable } from "./nodes.js";
 import { ordering } from "./order.js";
-import { bar, foreign, limitLink, pill, table } from "./parts.js";
+import { bar, foreign, limitLink, pill, table, waiting } from "./parts.js";
 import { state } from "./state.js";
 
 const MOST = 15; // limits in the table
@@ -26,7 +26,7 @@ export function open(_, { redraw }) {
     title: () => "Overview",
     draw() {
       const { view } = state;
-      if (!view) return [h("h1", { class: "unseen" }, "Overview"), h("p", { class: "muted waiting" }, "Waiting for the first view…")];
+      if (!view) return [h("h1", { class: "unseen" }, "Overview"), waiting()];
       return [h("h1", { class: "unseen" }, "Overview"), now(view), problems(view), tiles(view), figure(), limitsNow(view, order), nodesNow(view), moves(view), gatewayTable(view)];
     },
     drawn(main) {
@@ -71,7 +71,7 @@ function tiles(view) {
   const rate = (n) => (known ? short(n) : "–");
   return h("section", { id: "now", "aria-labelledby": "rates" }, h("h2", { id: "rates", class: "unseen" }, "Decisions a second"), h("dl", { class: "tiles" },
     SERIES.map(([name, words, colour]) => tile(words, rate(t[name]), " /s", colour, name !== "allowed" && name !== "denied" && t[name] > 0)),
-    tile("latency, half within", known ? milliseconds(t.p50_ms) : "–", ""), tile("99% within", known ? milliseconds(t.p99_ms) : "–", "")));
+    tile("p50 latency", known ? milliseconds(t.p50_ms) : "–", ""), tile("p99 latency", known ? milliseconds(t.p99_ms) : "–", "")));
 }
 
 function figure() {

@@ -1,6 +1,7 @@
 // Parts that several views are made of.
 import { h } from "./dom.js";
 import { clock, escapeKey, moment, percent, visible } from "./format.js";
+import { state } from "./state.js";
 
 // foreign is a text from outside: its direction of writing stays its own, and its unseen characters are written out.
 export const foreign = (text, className) => h("bdi", { class: className, title: text.length > 40 ? visible(text) : null }, visible(text));
@@ -90,6 +91,19 @@ export function announce(text) {
   const at = document.getElementById("announcer");
   at.textContent = "";
   requestAnimationFrame(() => (at.textContent = text));
+}
+
+// waiting is what stands in place of a view that has not come yet.
+export function waiting() {
+  switch (state.connection.state) {
+    case "refused":
+      return h("div", { class: "note" }, h("p", {}, h("strong", {}, "This node shows its views to as many browsers as it can.")), h("p", {}, "It is asked again in some seconds. Each node shows the whole cluster: another one may have room. Limits, buckets and checks work here meanwhile."));
+    case "lost":
+      return h("p", { class: "note" }, "The node does not answer. It is asked again and again.");
+    case "signed-out":
+      return h("p", { class: "note" }, "You are signed out. ", h("a", { href: location.pathname }, "Sign in"), " to go on.");
+  }
+  return h("p", { class: "muted" }, "Waiting for the first view…");
 }
 
 // problem is a Problem on the page.

@@ -36,7 +36,7 @@ export function passes(r, now) {
   const ms = Date.parse(r.passes_at) - now;
   const then = r.wait_ms ? `, and is then held for up to ${duration(r.wait_ms * 1e6)}` : "";
   if (ms > 0) return `The same request passes in ${duration(ms * 1e6)}${then}, unless others spend meanwhile.`;
-  return `The same request passes now, since ${duration(-ms * 1e6)}${then}, unless others have spent meanwhile.`;
+  return `The same request passes now, since ${duration(-ms * 1e6)} ago${then}, unless others have spent meanwhile.`;
 }
 
 // verdict is what a limit said.

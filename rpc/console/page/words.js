@@ -1,5 +1,5 @@
 // What limits say, in words.
-import { duration, list, parseDuration, short, whole } from "./format.js";
+import { duration, parseDuration, whole } from "./format.js";
 
 // count is how many tokens a limit has: its capacity or its limit.
 export const count = (l) => l.capacity ?? l.limit ?? 0;
@@ -80,22 +80,13 @@ export function says(text) {
   return { deny: "denies every check", allow: "lets every check pass, uncounted" }[text] ?? text;
 }
 
-// used is how full a bucket is, 0 to 1, in words.
-export function usedWords(used) {
-  if (used < 0) return "not known";
-  return used >= 1 ? "full" : `${short(used * 100)}% used`;
-}
-
 // outcome is what one limit of a decision said, in words.
 export function outcome(o) {
   const left = `${whole(o.remaining)} of ${whole(o.limit)} left`;
   const leased = o.leased ? `, and at most ${whole(o.leased)} at gateways and clients` : "";
   if (o.ended) return "the permit has ended; only a new check can enter";
   if (o.never) return `${left}; the cost is above the capacity and can never pass`;
-  if (o.closed) return `closed by a penalty for denials in a row; passes in ${duration(o.retry_after_ms * 1e6)}`;
-  if (!o.allowed) return `${left}${leased}; passes in ${duration(o.retry_after_ms * 1e6)}`;
+  if (o.closed) return `closed by a penalty for denials in a row; try again in ${duration(o.retry_after_ms * 1e6)}`;
+  if (!o.allowed) return `${left}${leased}; try again in ${duration(o.retry_after_ms * 1e6)}`;
   return left + leased + (o.reset_after_ms ? `; full again in ${duration(o.reset_after_ms * 1e6)}` : "");
 }
-
-// gatewaysOf names gateways in a sentence.
-export const named = (names) => list(names.map(String));
