@@ -49,11 +49,11 @@ export function steps(b) {
 // condition is what the bucket answers to a check of one token now: its kind, a word, and why.
 export function condition(b) {
   const passes = from(b.now_ns, b.passes_ns) ?? 0;
-  const until = b.override_until ? `until ${b.override_until}` : "until the override is unset";
+  const until = b.override_until ? `for ${duration((Date.parse(b.override_until) - Date.parse(b.now)) * 1e6)} more` : "until it is unset";
   if (b.verdict === "deny") return ["blocked", "Blocked", `an override denies every check, ${until}`];
   if (b.verdict === "allow") return ["open", "Passes", `an override lets every check pass, uncounted, ${until}`];
   if (b.closed_until) return ["denied", "Closed", `by a penalty for denials in a row, for ${duration(passes)} more`];
-  if (passes <= 0) return ["allowed", "Allows", `${plural(b.tokens, "token")} can be spent now`];
+  if (passes <= 0) return ["allowed", "Allows", b.limit.algorithm === "concurrency" ? `${whole(b.tokens)} more may enter now` : `${plural(b.tokens, "token")} can be spent now`];
   return ["denied", "Denies", `one more passes in ${duration(passes)}`];
 }
 

@@ -4,7 +4,7 @@ import { h, s } from "./dom.js";
 import { duration, whole } from "./format.js";
 import { count } from "./words.js";
 
-const WIDTH = 1000, BAR = 34, TOP = 26, HEIGHT = 86; // of the drawing, in its own units
+const WIDTH = 1000, BAR = 34, HEIGHT = 60; // of the drawing, in its own units
 
 const LEGEND = { spent: "spent", leased: "leased to gateways and clients", reserved: "reserved by the owner", returned: "given back", free: "free", skipped: "before the line of this window" };
 
@@ -39,8 +39,8 @@ function mark(m, share) {
 
 // stepDrawing shows how what counts falls from now on.
 function stepDrawing(b, all) {
-  const capacity = Math.max(count(b.limit), 1), to = Math.max(all.at(-1).at, 1);
-  const x = (at) => (at / to) * WIDTH, y = (used) => HEIGHT - (Math.min(used / capacity, 1) * (HEIGHT - TOP));
+  const capacity = Math.max(count(b.limit), 1), to = Math.max(all.at(-1).at, 1), most = Math.max(all[0].used, 1);
+  const x = (at) => (at / to) * WIDTH, y = (used) => HEIGHT - (used / most) * HEIGHT;
   let path = `M0 ${HEIGHT}L0 ${y(all[0].used)}`;
   for (const step of all.slice(1)) path += `H${x(step.at)}V${y(step.used)}`;
   path += `V${HEIGHT}H0Z`;
@@ -52,9 +52,9 @@ function stepDrawing(b, all) {
         s("rect", { class: "free", x: 0, y: 0, width: WIDTH, height: BAR }),
         used > 0 && s("rect", { class: "spent", x: 0, y: 0, width: Math.max(share(b) * WIDTH, 2), height: BAR }),
         b.held > 0 && s("rect", { class: "reserved", x: share(b) * WIDTH - Math.min((b.held / capacity) * WIDTH, share(b) * WIDTH), y: 0, width: (b.held / capacity) * WIDTH, height: BAR }))),
-    used > 0 && h("figure", { class: "steps" },
+    all.length > 2 && h("figure", { class: "steps" },
       s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", class: "bucketsteps", role: "img", "aria-label": `What counts now ends in ${duration(to)}` },
-        s("line", { class: "capacity", x1: 0, x2: WIDTH, y1: TOP, y2: TOP }), s("path", { class: "spent", d: path })),
-      h("figcaption", { class: "ends" }, h("span", {}, "what counts now, as it ends"), h("span", {}, `now + ${duration(to)}`))),
+        s("path", { class: "spent", d: path })),
+      h("figcaption", { class: "ends" }, h("span", {}, `${whole(used)} count now, and end one after another`), h("span", {}, `now + ${duration(to)}`))),
   ];
 }

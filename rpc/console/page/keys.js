@@ -18,6 +18,7 @@ export function open(at, { redraw }) {
   async function search() {
     aborter.abort();
     aborter = new AbortController();
+    history.replaceState(null, "", `#/keys${query({ q, limit })}`); // so that the address can be sent, and be come back to
     if (!q) {
       found = failed = null;
       redraw();

@@ -113,7 +113,7 @@ function drawConnection() {
 // connection is the state of the connection: its kind, and words.
 function connection() {
   const { state: now, why, until } = state.connection;
-  const old = state.at ? `, stale since ${seconds(Math.max(1, Math.round((Date.now() - state.at) / 1000)))}` : "";
+  const old = state.at ? `, stale for ${seconds(Math.max(1, Math.round((Date.now() - state.at) / 1000)))}` : "";
   const wait = Math.max(0, Math.ceil(((until ?? 0) - Date.now()) / 1000));
   const soon = wait > 0 ? `, again in ${wait} s` : "";
   switch (now) {
