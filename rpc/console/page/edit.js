@@ -6,6 +6,9 @@ import { list, plural, seconds } from "./format.js";
 import { announce, foreign, pill, problem, table } from "./parts.js";
 import { readLimits } from "./state.js";
 
+// What was written and not put in force, so that a look at another view does not lose it.
+let draft = null;
+
 // editor makes an editor of the document in force, at the limit of that name, or at its beginning without.
 export function editor(name, redraw) {
   let text = null, version = "", read1 = null, failed = null, change = null, removing = false, busy = false, placed = false, wrong = 0;
@@ -20,7 +23,8 @@ export function editor(name, redraw) {
       const now = editions.find((e) => e.in_force);
       version = now?.version ?? "";
       read1 = now ? (await read(`v1/limits/history?version=${version}`))[0].document : "limits: {}\n";
-      text = read1;
+      if (draft?.version !== version) draft = null;
+      text = draft?.text ?? read1;
     } catch (err) {
       failed = err;
     }
@@ -39,7 +43,7 @@ export function editor(name, redraw) {
         change = json;
         announce(inWords(json));
       } else {
-        text = read1 = null;
+        text = read1 = draft = null;
         await readLimits();
         announce("The new limits are in force.");
         location.hash = back;
@@ -55,10 +59,18 @@ export function editor(name, redraw) {
 
   function edited(e) {
     text = e.target.value;
+    draft = text === read1 ? null : { version, text };
     change = failed = null;
     removing = false;
     wrong = 0;
     redraw();
+  }
+
+  // anew begins with the document in force.
+  function anew() {
+    text = draft = failed = change = null;
+    placed = false;
+    load();
   }
 
   async function apply() {
@@ -78,12 +90,12 @@ export function editor(name, redraw) {
       if (text === null) return [title, failed ? problem(failed) : h("p", { class: "muted" }, "Reading…")];
       const lines = text.split("\n").length;
       return [title,
-        h("p", { class: "hint", id: "edit-hint" }, version ? `This is version ${version}, as YAML. ` : "", "Nothing changes before you have seen what would change."),
+        h("p", { class: "hint", id: "edit-hint" }, version ? `This is version ${version}, as YAML. ` : "", "Nothing changes before you have seen what would change.", text !== read1 && [" You have changed it: ", h("button", { type: "button", class: "link", onclick: anew }, "begin anew"), "."]),
         h("div", { class: "edit" },
           h("pre", { class: "gutter", "aria-hidden": "true" }, gutter(lines, wrong)),
           h("textarea", { id: "document", "aria-label": "The limits document", "aria-describedby": "edit-hint", "aria-invalid": wrong ? "true" : null, spellcheck: "false", autocapitalize: "off", wrap: "off", rows: Math.min(Math.max(lines + 1, 12), 32), oninput: edited, onscroll: follow })),
         failed && problem(failed, failed.status === 412 ? "The limits have changed since." : wrong ? `Line ${wrong} is wrong.` : null),
-        failed?.status === 412 && h("p", {}, h("button", { type: "button", onclick: () => { text = null; placed = false; failed = null; load(); } }, "Read them again"), " What you have written here is lost: copy it first."),
+        failed?.status === 412 && h("p", {}, h("button", { type: "button", onclick: anew }, "Read them again"), " What you have written here is lost: copy it first."),
         h("div", { class: "buttons left" },
           h("button", { type: "button", class: change ? "" : "primary", disabled: busy || text === read1, onclick: () => send(true) }, "What would change?"),
           change && changes(change) > 0 && h("button", { type: "button", class: "primary", disabled: busy, onclick: apply }, "Put in force…"),

@@ -37,7 +37,8 @@ export function open(at, { redraw }) {
     title: () => (of ? `Explain ${of.id}` : "Explain"),
     stop: () => clearInterval(timer),
     draw() {
-      if (of && gateway() && !started) load();
+      const here = gateway() && of?.gateway === story.gatewayName(state.me.gateway);
+      if (here && !started) load();
       return [
         h("h1", {}, "Explain"),
         h("form", { class: "tools", onsubmit: submit },
@@ -45,7 +46,7 @@ export function open(at, { redraw }) {
           h("button", { class: "primary" }, "Explain")),
         h("p", { class: "hint", id: "id-hint" }, "The client got it with the answer: the end of “instance” in its body, which may be pasted whole. Of a language model, the header X-Jeton-Exchange."),
         wrong && h("p", { class: "problem", role: "alert" }, foreign(wrong.slice(0, 200)), " has no id in it. An answer without one is no refusal of a gateway."),
-        of && (gateway() ? [failed && problem(failed), record && tell(record)] : elsewhere(of)),
+        of && (here ? [failed && problem(failed), record && tell(record)] : elsewhere(of)),
       ];
     },
   };

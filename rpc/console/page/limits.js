@@ -6,12 +6,20 @@ import { short, whole } from "./format.js";
 import { auditTable, historyTable } from "./history.js";
 import { overridesPart } from "./overrides.js";
 import { needsToken } from "./may.js";
+import { ordering } from "./order.js";
 import { bar, foreign, limitLink, problem, table } from "./parts.js";
 import { gateway, state } from "./state.js";
 import { details, numbers, variant } from "./words.js";
 
 const PARTS = [["", "Limits"], ["overrides", "Overrides"], ["history", "History"], ["audit", "Audit log"]];
 const MOST = 200; // rows at once
+
+const COLUMNS = {
+  name: { value: (l) => l.name, down: false },
+  rate: { value: (l) => (l.rates ? l.rates.allowed + l.rates.denied : 0) },
+  share: { value: (l) => l.rates?.denied_share ?? 0 },
+  used: { value: (l) => l.rates?.used ?? -1 },
+};
 
 // open makes the view of all limits, or of one.
 export function open(at, { redraw }) {
@@ -35,20 +43,23 @@ export function open(at, { redraw }) {
     read(path).then((json) => (loaded[what] = { json }), (err) => (loaded[what] = { err })).then(redraw);
   }
 
+  const order = ordering("all-limits", "name", COLUMNS, redraw);
+  order.down = false;
+
   function all() {
     const rates = new Map((state.view?.limits ?? []).map((l) => [l.name, l]));
-    const found = Object.entries(state.limits ?? {}).filter(([n]) => n.includes(filter));
-    const rows = found.slice(0, more).map(([n, l]) => limitRow(n, l, rates.get(n)));
-    const inline = rates.get("(inline)");
-    if (inline && !filter) rows.push(limitRow("(inline)", null, inline));
+    const every = Object.entries(state.limits ?? {}).map(([n, l]) => ({ name: n, limit: l, rates: rates.get(n) }));
+    if (rates.has("(inline)")) every.push({ name: "(inline)", limit: null, rates: rates.get("(inline)") });
+    const found = order.sorted(every, (l) => l.name).filter((l) => l.name.includes(filter));
+    const rows = found.slice(0, more).map((l) => limitRow(l.name, l.limit, l.rates));
     return [
       h("div", { class: "tools", id: "find" },
         h("label", {}, "Find ", h("input", { type: "search", placeholder: "part of a name", oninput: (e) => { filter = e.target.value; redraw(); } })),
         changeButton("", "Edit the document")),
-      table({
-        caption: "Limits in force", hideCaption: true, rows, empty: filter ? "No limit has a name with that in it." : "There are no limits yet.",
-        columns: [["limit", ""], ["numbers", ""], ["checks /s", "n"], ["share denied", "b"], ["fullest bucket", "b"], ["plans", "wide"], ["overrides", "n wide"], ["decided by", "wide"]],
-      }),
+      h("section", { id: "all-limits", "aria-label": "Limits in force" }, table({
+        caption: "Limits in force", hideCaption: true, rows, sort: order, empty: filter ? "No limit has a name with that in it." : "There are no limits yet.",
+        columns: [["limit", "", "name"], ["numbers", ""], ["checks /s", "n", "rate"], ["share denied", "b", "share"], ["fullest bucket", "b", "used"], ["plans", "wide"], ["overrides", "n wide"], ["decided by", "wide"]],
+      })),
       found.length > more && h("p", {}, h("button", { type: "button", onclick: () => { more += MOST; redraw(); } }, `Show more: ${whole(found.length - more)} are left`)),
     ];
   }

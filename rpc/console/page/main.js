@@ -186,4 +186,7 @@ follow("console/events", (view) => {
   if (connection.state !== was && !state.view) redraw();
 });
 setInterval(drawConnection, 1000);
+setInterval(() => { // a node that is alone has no versions: its file may have changed
+  if (!state.me.cluster && !document.hidden) readLimits().then(redraw, () => {});
+}, 10000);
 go();

@@ -19,7 +19,7 @@ export function take(view) {
   state.at = Date.now();
   if (!view.seconds) return;
   const h = state.history;
-  const now = Date.parse(view.at) / 1000;
+  const now = state.at / 1000; // by this clock, as the chart's axis is
   const last = h.at.at(-1);
   if (last !== undefined && now <= last) return;
   if (last !== undefined && now - last > 3) push(now - 1, null); // nothing is known of the time between

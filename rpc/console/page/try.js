@@ -73,5 +73,5 @@ function result(answer, sent) {
     answer.headers?.length ? table({ caption: "Headers", hideCaption: true, columns: [["header", ""], ["value", "k"]], rows: answer.headers.map(([name, value], i) => ({ key: `${name} ${i}`, cells: [foreign(name), h("code", {}, foreign(value))] })) }) : h("p", { class: "muted" }, "No headers."),
     h("h3", {}, "The same yourself"),
     h("div", { class: "codes" }, [["curl", answer.curl], ["Go", answer.go], ["Redis", answer.redis]].filter(([, text]) => text).map(([name, text]) => h("div", { "data-key": name }, h("h4", {}, name), code(text, `the ${name} form`)))),
-    !answer.redis && h("p", { class: "hint" }, "There is no such command for Redis: see doors.md."));
+    !answer.redis && h("p", { class: "hint" }, "Clients of Redis have no command for this check, or this node no address for them."));
 }
