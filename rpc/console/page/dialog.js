@@ -42,7 +42,7 @@ export function signIn() {
       h("h2", { id: "dialog-title" }, "Sign in"),
       h("p", {}, "Who signs in with a token of an operator may change limits, fill buckets and block keys."),
       h("label", {}, "Token ", h("input", { name: "token", type: "password", autocomplete: "current-password", required: true })),
-      h("p", { class: "hint" }, "A node has its tokens in the file of --token-file. A node on a machine of its own has made one, in the file token of its data directory."),
+      h("p", { class: "hint" }, "Of a cluster with a key, ", h("code", {}, "jeton cluster token"), " prints one. A node on a machine of its own has made one, in the file token of its data directory."),
       h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button", { class: "primary" }, "Sign in"))));
   dialog.onclose = () => dialog.remove();
   document.body.append(dialog);

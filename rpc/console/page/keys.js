@@ -8,7 +8,8 @@ import { state } from "./state.js";
 
 const PAUSE = 250; // milliseconds after the last letter
 
-const COLUMNS = { rate: { value: (k) => k.per_second }, denied: { value: (k) => k.denied }, key: { value: (k) => k.key, down: false }, used: { value: used } };
+// Keys can be ordered by these.
+export const COLUMNS = { rate: { value: (k) => k.per_second }, denied: { value: (k) => k.denied }, key: { value: (k) => k.key, down: false }, used: { value: used } };
 
 // open makes the view.
 export function open(at, { redraw }) {
@@ -81,6 +82,17 @@ function results(q, limit, found) {
 const HEADS = [["key", "k", "key"], ["limits", ""], ["checks /s", "n", "rate"], ["of its node", "n wide"], ["share denied", "b", "denied"], ["left", "n"], ["fullest", "b", "used"], ["node", "wide"]];
 
 const keyTable = (caption, order, all, empty) => table({ caption, hideCaption: true, rows: order.sorted(all ?? [], (k) => k.escaped).map(keyRow), columns: HEADS, sort: order, empty });
+
+// fewKeys is a table of the first of some keys, for the overview.
+export function fewKeys(caption, order, all, empty) {
+  const rows = order.sorted(all ?? [], (k) => k.escaped).slice(0, FEW).map((k) => {
+    const { key, cells } = keyRow(k);
+    return { key, cells: [cells[0], cells[2], cells[4], cells[6]] };
+  });
+  return table({ caption, hideCaption: true, rows, empty, columns: [HEADS[0], HEADS[2], HEADS[4], HEADS[6]].map(([title, cls]) => [title, cls]) });
+}
+
+const FEW = 5;
 
 function keyRow(k) {
   const full = [...(k.buckets ?? [])].sort((a, b) => b.used - a.used)[0];

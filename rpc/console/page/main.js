@@ -121,8 +121,12 @@ function connection() {
       return ["live", "live"];
     case "paused":
       return ["paused", `paused while hidden${old}`];
+    case "blind":
+      return ["refused", `no view of the cluster${old}`, why];
+    case "full":
+      return ["refused", `too many follow this node${soon}${old}`, why];
     case "refused":
-      return ["refused", `too many watch this node${soon}${old}`, why];
+      return ["refused", `refused${soon}${old}`, why];
     case "signed-out":
       return ["lost", ["signed out: ", h("a", { href: location.pathname }, "sign in")], why];
     case "lost":
@@ -183,7 +187,7 @@ follow("console/events", (view) => {
   state.connection = connection;
   if (connection.state === "live" && was === "lost") refresh();
   drawConnection();
-  if (connection.state !== was && !state.view) redraw();
+  if (connection.state !== was) redraw();
 });
 setInterval(drawConnection, 1000);
 setInterval(() => { // a node that is alone has no versions: its file may have changed

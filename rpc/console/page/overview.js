@@ -2,6 +2,7 @@
 import { chart, inWords, SERIES } from "./chart.js";
 import { h } from "./dom.js";
 import { list, milliseconds, plural, short } from "./format.js";
+import { COLUMNS as BY_KEY, fewKeys } from "./keys.js";
 import { gatewayTable, nodeTable } from "./nodes.js";
 import { ordering } from "./order.js";
 import { bar, foreign, limitLink, pill, table, waiting } from "./parts.js";
@@ -22,12 +23,13 @@ const COLUMNS = {
 export function open(_, { redraw }) {
   let plot = null;
   const order = ordering("busy-limits", "allowed", { ...COLUMNS, allowed: { value: (l) => l.allowed + l.denied } }, redraw);
+  const hot = ordering("hottest", "rate", BY_KEY, redraw), denied = ordering("deniedest", "denied", BY_KEY, redraw);
   return {
     title: () => "Overview",
     draw() {
       const { view } = state;
       if (!view) return [h("h1", { class: "unseen" }, "Overview"), waiting()];
-      return [h("h1", { class: "unseen" }, "Overview"), now(view), problems(view), tiles(view), figure(), limitsNow(view, order), nodesNow(view), moves(view), gatewayTable(view)];
+      return [h("h1", { class: "unseen" }, "Overview"), now(view), problems(view), tiles(view), figure(), limitsNow(view, order), keysNow(view, hot, denied), nodesNow(view), moves(view), gatewayTable(view)];
     },
     drawn(main) {
       const box = main.querySelector("[data-keep=chart]");
@@ -92,6 +94,10 @@ function limitsNow(view, order) {
     }),
     all.length > MOST && h("p", {}, h("a", { href: "#/limits" }, `All ${plural(all.length, "limit")}`)));
 }
+
+const keysNow = (view, hot, denied) => h("div", { class: "pair", id: "some-keys" },
+  h("section", { id: "hottest", "aria-labelledby": "hottest-keys" }, h("h2", { id: "hottest-keys" }, h("a", { href: "#/keys" }, "Keys"), " checked most"), fewKeys("Keys that are checked most", hot, view.keys, "No key has more than a few checks a second now.")),
+  h("section", { id: "deniedest", "aria-labelledby": "denied-keys" }, h("h2", { id: "denied-keys" }, "Keys denied most"), fewKeys("Keys that are denied most", denied, view.denied, "No busy key is denied now.")));
 
 const nodesNow = (view) => h("section", { id: "all-nodes", "aria-labelledby": "nodes" }, h("h2", { id: "nodes" }, "Nodes"), nodeTable(view));
 

@@ -84,7 +84,7 @@ function copyOldWay(text) {
 }
 
 // code is a text for a shell or a program, with a button that copies it.
-export const code = (text, what) => h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": what }, h("code", {}, text)), copyButton(text, what));
+export const code = (text, what) => h("div", { class: "code", role: "group", "aria-label": what }, h("pre", {}, h("code", {}, text)), copyButton(text, what));
 
 // announce tells a text to screen readers.
 export function announce(text) {
@@ -95,9 +95,14 @@ export function announce(text) {
 
 // waiting is what stands in place of a view that has not come yet.
 export function waiting() {
-  switch (state.connection.state) {
+  const { state: now, why } = state.connection;
+  switch (now) {
+    case "blind":
+      return h("p", { class: "problem" }, h("strong", {}, "The cluster cannot be looked at."), " ", foreign(why ?? ""));
     case "refused":
-      return h("div", { class: "note" }, h("p", {}, h("strong", {}, "This node shows its views to as many browsers as it can.")), h("p", {}, "It is asked again in some seconds. Each node shows the whole cluster: another one may have room. Limits, buckets and checks work here meanwhile."));
+      return h("p", { class: "problem" }, h("strong", {}, "The node refuses to tell."), " ", foreign(why ?? ""));
+    case "full":
+      return h("div", { class: "note" }, h("p", {}, h("strong", {}, "As many browsers follow this node as may.")), h("p", {}, "It is asked again in some seconds. Each node shows the whole cluster: another one may have room. Limits, buckets and checks work here meanwhile."));
     case "lost":
       return h("p", { class: "note" }, "The node does not answer. It is asked again and again.");
     case "signed-out":

@@ -8,9 +8,10 @@ const LONGEST_PAUSE = 8000;
 
 // follow opens the stream, and opens it again when it ends. It tells each view, and the state of the connection:
 //
-//	{state: "connecting" | "live" | "lost" | "refused" | "signed-out" | "paused", until, why}
+//	{state: "connecting" | "live" | "blind" | "lost" | "full" | "refused" | "signed-out" | "paused", until, why}
 //
-// until is when it is tried again, in milliseconds of Date.now.
+// until is when it is tried again, in milliseconds of Date.now. Blind: the node answers, and cannot look at its cluster. Full: it has as
+// many streams as it may have.
 export function follow(path, onView, onState) {
   let pause = FIRST_PAUSE, aborter = null, timer = 0, silence = 0, paused = false;
 
@@ -26,8 +27,9 @@ export function follow(path, onView, onState) {
       }
       for await (const { event, data } of events(answer.body)) {
         expect();
-        if (event !== "view") continue;
         pause = FIRST_PAUSE;
+        if (event === "problem") onState({ state: "blind", why: JSON.parse(data).detail });
+        if (event !== "view") continue;
         onState({ state: "live" });
         onView(JSON.parse(data));
       }
@@ -71,7 +73,7 @@ export function follow(path, onView, onState) {
     if (answer.status === 401 || answer.status === 403) {
       again(problem.detail, 10000, "signed-out");
     } else {
-      again(problem.detail, after, "refused");
+      again(problem.detail, after, problem.type?.endsWith(":too-many-streams") ? "full" : "refused");
     }
   }
 

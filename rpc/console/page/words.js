@@ -26,7 +26,7 @@ export function numbers(l) {
     case "token-bucket":
       return `${n} at once, then ${refill(l.refill)}`;
     case "fixed-window":
-      if (l.window) return `${n} in each window of ${every(l.window)}`;
+      if (l.window) return `${n} in each ${every(l.window)}`;
       return `${n} in each ${l.per}${zone(l)}`;
     case "sliding-window":
       return `${n} in any ${every(l.window)}${l.weighted ? ", estimated from two windows" : ""}`;
