@@ -63,6 +63,8 @@ check-modules: ## check go.mod, go.sum and the modules they name
 	$(step) "go.mod of cmd/bench is tidy" go -C cmd/bench mod tidy -diff
 	$(step) "modules of cluster-tests/caddy are what its go.sum says" go -C cluster-tests/caddy mod verify
 	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
+	$(step) "modules of cluster-tests/collector are what its go.sum says" go -C cluster-tests/collector mod verify
+	$(step) "go.mod of cluster-tests/collector is tidy" go -C cluster-tests/collector mod tidy -diff
 	$(step) "modules of cluster-tests/gubernator are what its go.sum says" go -C cluster-tests/gubernator mod verify
 	$(step) "go.mod of cluster-tests/gubernator is tidy" go -C cluster-tests/gubernator mod tidy -diff
 

@@ -196,6 +196,7 @@ func (m *mail) callBack(d limit.Decision, err error) {
 type bundle struct {
 	deadline int64 // node clock
 	caller   limit.Caller
+	trace    limit.Trace // the span that waits; nil for none
 	mail     []mail
 	byShard  [][]*mail     // the mail of a batch
 	rooms    []settleRoom  // for what settlements among the mail carry
@@ -250,7 +251,7 @@ func (p *bundlePool) free(c *bundle) {
 	clear(c.mail)
 	clear(c.rooms)
 	c.rooms = c.rooms[:0]
-	c.single, c.callback, c.caller = limit.Result{}, nil, nil
+	c.single, c.callback, c.caller, c.trace = limit.Result{}, nil, nil, nil
 	for i, ms := range c.byShard {
 		c.byShard[i] = ms[:0]
 	}

@@ -54,8 +54,9 @@ type answered struct {
 	err     error
 }
 
-// add puts what an actor wants to reserve, as the owner called id, into the message for its replicas.
-func (ss *sendings) add(a *actor, id limit.OwnerID, set *ReplicaSet, what *owner.Send) {
+// add puts what an actor wants to reserve, as the owner called id, into the message for its replicas. Trace is the span that waits for it,
+// or nil.
+func (ss *sendings) add(a *actor, id limit.OwnerID, set *ReplicaSet, what *owner.Send, trace limit.Trace) {
 	s := ss.toward(set)
 	s.actors = append(s.actors, a)
 	s.reservations = append(s.reservations, register.Reservation{
@@ -64,6 +65,9 @@ func (ss *sendings) add(a *actor, id limit.OwnerID, set *ReplicaSet, what *owner
 		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach, Lead: what.Lead, Inline: what.Inline,
 		Claim: what.Claim, Ledger: what.Ledger, Expire: what.Expire,
 	})
+	if trace != nil {
+		s.reservations[len(s.reservations)-1].Trace = trace.Text()
+	}
 	ss.n++
 }
 

@@ -44,6 +44,7 @@ type shard struct {
 	replied    replied
 	heat       heat
 	gauges     gauges
+	traces     traces
 
 	budget   budget
 	held     int64  // bytes of all actors but the one that is weighed, and of dormant keys

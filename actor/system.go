@@ -273,7 +273,8 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 // newBundle is a bundle of n mails for a caller with ctx: see [bundlePool.take].
 func (s *System) newBundle(ctx context.Context, n int, results []limit.Result) *bundle {
 	c := s.bundles.take(n, results)
-	c.deadline, c.caller = s.deadline(ctx), limit.CallerOf(ctx)
+	c.deadline = s.deadline(ctx)
+	c.caller, c.trace = limit.TracedCallerOf(ctx)
 	return c
 }
 

@@ -298,6 +298,7 @@ func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 // stepWeighed is step for an actor that is being weighed.
 func (sh *shard) stepWeighed(a *actor, now int64, m *mail, f func()) (ok bool) {
 	at := sh.placeOf(a.partition)
+	trace, own := sh.traces.of(a, m)
 	sh.out.Reset()
 	switch {
 	case a.owner.Terms == at.terms:
@@ -314,8 +315,11 @@ func (sh *shard) stepWeighed(a *actor, now int64, m *mail, f func()) (ok bool) {
 	}
 	for i := range sh.out.Sends {
 		send := &sh.out.Sends[i]
-		sh.sending.add(a, sh.id, at.Set, send)
+		sh.sending.add(a, sh.id, at.Set, send, trace)
 		sh.counts.sent(send.Background)
+	}
+	if trace != nil {
+		sh.traces.note(a, m, trace, own, &sh.out)
 	}
 	for i := range sh.out.Replies {
 		sh.answer(a, &sh.out.Replies[i], now)
@@ -451,6 +455,7 @@ func (sh *shard) remove(a *actor) {
 		sh.held -= a.bytes()
 	}
 	a.gone = true
+	sh.traces.forget(a)
 	sh.actors.remove(a)
 	sh.alarms.remove(a)
 }

@@ -63,7 +63,13 @@ func newSite(t *testing.T, nodes int) *site {
 // newSiteWith is newSite with other limits.
 func newSiteWith(t *testing.T, nodes int, limits string) *site {
 	t.Helper()
-	s := &site{T: t, cluster: process.StartCluster(t, process.Build(t), nodes, limits)}
+	return newSiteOf(t, process.StartCluster(t, process.Build(t), nodes, limits))
+}
+
+// newSiteOf is newSite with a cluster that runs.
+func newSiteOf(t *testing.T, c *process.Cluster) *site {
+	t.Helper()
+	s := &site{T: t, cluster: c}
 	app := httptest.NewServer(http.HandlerFunc(s.application))
 	t.Cleanup(app.Close)
 	s.app = app.Listener.Addr().String()

@@ -18,6 +18,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/internal/exemplar"
+	"github.com/jeton-dev/jeton/internal/traced"
 )
 
 // passes reports whether the request goes on.
@@ -212,7 +213,7 @@ func (v *visit) describe(span trace.Span) {
 		span.SetAttributes(attribute.String("jeton.denial", v.refusal.ID))
 	}
 	if v.failure != nil {
-		span.SetStatus(codes.Error, v.failure.Error())
+		span.SetStatus(codes.Error, traced.Reason(v.failure)) // its words may have the key in them
 	}
 }
 

@@ -34,7 +34,7 @@ const (
 
 // Config says what a [Server] is made of.
 type Config struct {
-	// Limiter decides; nil leaves jeton.v1.Limiter out. Required without Register.
+	// Limiter decides; nil leaves jeton.v1.Limiter out. One that is a [*Traced] is told of the spans that callers name. Required without Register.
 	Limiter limit.Limiter
 	// Register registers further services, whose methods stand in the table of rpc/access; nil for none.
 	Register func(grpc.ServiceRegistrar)
@@ -82,6 +82,10 @@ func New(cfg Config) (*Server, error) {
 		bounds:   cfg.Bounds,
 		maxTimes: map[string]time.Duration{},
 		stopping: make(chan struct{}),
+	}
+	s.decides = s.limiter
+	if t, ok := s.limiter.(*Traced); ok {
+		s.decides, s.traced = t.Limiter, t
 	}
 	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err

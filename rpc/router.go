@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
@@ -34,6 +35,9 @@ type RouterConfig struct {
 	TLS *tls.Config
 	// Registerer gets the metrics of the client that asks other nodes; nil leaves them unregistered.
 	Registerer prometheus.Registerer
+	// Tracer makes a span of each check that other nodes are asked for, in traces that are sampled; nil makes none. For spans of what this node
+	// is asked, see [Traced].
+	Tracer trace.TracerProvider
 }
 
 // A Router is the Limiter of a node's servers: it passes requests for keys of this node to Local, and the others to the nodes of
@@ -63,7 +67,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	}
 	set, err := nodes.New(nodes.Config{
 		Own: &nodes.Own{ID: cfg.Self, Limiter: cfg.Local}, FailFast: true,
-		Timeout: defaultTime, TLS: cfg.TLS, Registerer: cfg.Registerer,
+		Timeout: defaultTime, TLS: cfg.TLS, Registerer: cfg.Registerer, Tracer: cfg.Tracer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)

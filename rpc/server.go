@@ -38,6 +38,8 @@ type Server struct {
 	pb.UnimplementedLimiterServer // description says who answers checks
 
 	limiter  limit.Limiter
+	decides  limit.Limiter // that, without spans
+	traced   *Traced       // that, if it makes spans; nil if not
 	resets   Resets
 	log      *slog.Logger
 	metrics  serverMetrics

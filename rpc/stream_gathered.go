@@ -10,6 +10,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/fault"
+	"github.com/jeton-dev/jeton/internal/traced"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -71,7 +72,8 @@ func (m *gathered) startChecks(o *ours, from, to int) {
 	for i := from; i < to; i++ {
 		r := &m.Requests[i]
 		at, err := m.server.place(m.ctx, r.Key, toFirst(r))
-		if each, ok := at.(limit.EachLimiter); ok {
+		trace := m.trace(i)
+		if each, ok := at.(limit.EachLimiter); ok && trace == "" {
 			o.here = each
 			o.checks.add(i, *r)
 			continue
@@ -81,10 +83,18 @@ func (m *gathered) startChecks(o *ours, from, to int) {
 			continue
 		}
 		m.checks.Go(func() {
-			d, err := m.server.checkSafely(m.ctx, at, *r)
+			d, err := m.server.checkSafely(m.ctx, at, r, trace)
 			m.answer(i, limit.Result{Decision: d, Err: err}, o.begin)
 		})
 	}
+}
+
+// trace is the span that waits for check i, as a text; empty if there is none, or this node makes none.
+func (m *gathered) trace(i int) string {
+	if m.Traces == nil || m.server.traced == nil {
+		return ""
+	}
+	return m.Traces[i]
 }
 
 // startSettlements starts the settlements of these places, or adds them to o. They go where checks with an id go: see [Router.Settle].
@@ -165,16 +175,19 @@ func (m *gathered) giveUp(ids map[uint64]struct{}) {
 
 // place says who answers a request about key, which may be for the first healthy replica; see [Router].
 func (s *Server) place(ctx context.Context, key string, first bool) (limit.Limiter, error) {
-	if r, ok := s.limiter.(*Router); ok {
+	if r, ok := s.decides.(*Router); ok {
 		return r.place(ctx, key, first)
 	}
-	return s.limiter, nil
+	return s.decides, nil
 }
 
-// checkSafely is by's Check, with a panic as an error.
-func (s *Server) checkSafely(ctx context.Context, by limit.Checker, r limit.Request) (d limit.Decision, err error) {
+// checkSafely is by's Check, with a panic as an error, and under that span if there is one.
+func (s *Server) checkSafely(ctx context.Context, by limit.Checker, r *limit.Request, trace string) (d limit.Decision, err error) {
 	defer fault.Rescue(s.metrics.panics, &err)
-	return by.Check(ctx, r)
+	if trace != "" {
+		return s.traced.checkAt(traced.UnderText(ctx, trace), by, r)
+	}
+	return by.Check(ctx, *r)
 }
 
 // settleSafely is by's Settle, with a panic as an error.

@@ -22,7 +22,7 @@ func (e *Gateway) openClusters(s *setup) error {
 		c.client, err = client.New(client.Config{
 			Servers: r.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: by.Budget(), MaxChecks: maxChecks,
 			TLS: clusterTLS(&r, inForce), Token: func() string { return inForce().token }, Registerer: c.register(e.metrics, s.doc),
-			Edges: by.Sharers(), Name: s.doc.Name,
+			Edges: by.Sharers(), Name: s.doc.Name, Tracer: e.tracing.Provider(),
 			RepeatDenials: -1, // the gateway does, by repeat_denials
 		})
 		if err != nil {

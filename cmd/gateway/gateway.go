@@ -29,6 +29,7 @@ import (
 	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
+	"github.com/jeton-dev/jeton/internal/tracing"
 	"github.com/jeton-dev/jeton/rpc/doors"
 )
 
@@ -41,7 +42,7 @@ type Gateway struct {
 
 	listeners *bound.Metrics
 
-	tracing  *tracing
+	tracing  *tracing.Tracing
 	clusters []*cluster // the one without a name first, if there is one
 	gateway  *core.Gateway
 

@@ -53,15 +53,14 @@ func Open(cfg Config) (e *Gateway, err error) {
 
 // openCore opens what decides: the clients of the clusters, and the gateway on them.
 func (e *Gateway) openCore(s *setup) (err error) {
-	if e.tracing, err = openTracing(s.doc, e.cfg.Logger, e.counts.exportFailures); err != nil {
+	if err := e.openTracing(s.doc); err != nil {
 		return err
 	}
-	e.closers.Add(e.tracing.close)
 	if err := e.openClusters(s); err != nil {
 		return err
 	}
 	cfg := core.Config{
-		Document: s.doc, Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
+		Document: s.doc, Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.Provider(), Now: time.Now,
 	}
 	e.decide(&cfg)
 	if e.gateway, err = core.New(cfg); err != nil {

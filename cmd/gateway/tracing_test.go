@@ -3,19 +3,16 @@ package gateway
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
-	"go.opentelemetry.io/otel/propagation"
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/internal/tracing"
 )
 
 // A sink is a collector that keeps the names of the services and spans that it gets.
@@ -87,70 +84,7 @@ func TestNoCollector(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Close(ctx); !errors.Is(err, ErrSpansLost) {
+	if err := r.Close(ctx); !errors.Is(err, tracing.ErrSpansLost) {
 		t.Errorf("Close returns %v", err)
-	}
-}
-
-// A request that begins a trace is sampled by its share, and one that comes with a trace keeps the choice that was made.
-func TestSampling(t *testing.T) {
-	for _, tt := range []struct {
-		share  float64
-		parent string // its flags; empty: none
-		want   bool
-	}{
-		{1, "", true},
-		{1e-12, "", false},
-		{1, "00", false},
-		{1e-12, "01", true},
-	} {
-		spans := tracetest.NewInMemoryExporter()
-		p := newProvider(spans, tt.share, "test")
-		ctx := t.Context()
-		if tt.parent != "" {
-			ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{
-				"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-" + tt.parent,
-			})
-		}
-		_, span := p.Tracer("test").Start(ctx, "request", trace.WithSpanKind(trace.SpanKindInternal))
-		span.End()
-		if err := p.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if got := len(spans.GetSpans()) == 1; got != tt.want {
-			t.Errorf("share %v, parent %q: sampled is %v", tt.share, tt.parent, got)
-		}
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// failing is an exporter that takes spans or not.
-type failing struct {
-	sdk.SpanExporter
-	err error
-}
-
-func (f *failing) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
-
-func TestACollectorThatIsDownIsOneLine(t *testing.T) {
-	var log journal
-	inner := &failing{}
-	e := newExporter(t.Context(), inner, slog.New(slog.NewTextHandler(&log, nil)), newMetrics().exportFailures)
-	for _, step := range []struct {
-		err         error
-		down, again int // lines so far
-	}{{nil, 0, 0}, {errors.New("refused"), 1, 0}, {errors.New("refused"), 1, 0}, {nil, 1, 1}, {nil, 1, 1}, {errors.New("refused"), 2, 1}} {
-		inner.err = step.err
-		if err := e.ExportSpans(t.Context(), nil); err != nil {
-			t.Errorf("it returns %v, which would be said once more", err)
-		}
-		if down, again := log.count("does not accept spans"), log.count("accepts spans again"); down != step.down || again != step.again {
-			t.Errorf("%d lines say that it is down and %d that it is back, want %d and %d", down, again, step.down, step.again)
-		}
-	}
-	if n := valueOf(e.failures); n != 3 {
-		t.Errorf("%v failures are counted, want 3", n)
 	}
 }

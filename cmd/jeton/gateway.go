@@ -21,6 +21,7 @@ import (
 	"github.com/jeton-dev/jeton/cmd/gateway"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/internal/tracing"
 )
 
 func gatewayVerb() *cobra.Command {
@@ -114,7 +115,7 @@ func stopGateway(ctx context.Context, e *gateway.Gateway, log *slog.Logger) erro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	err := e.Close(ctx)
-	if errors.Is(err, gateway.ErrSpansLost) {
+	if errors.Is(err, tracing.ErrSpansLost) {
 		log.Warn("stopped before all spans were sent", "error", err)
 		return nil
 	}

@@ -83,6 +83,7 @@ func serveVerb() *cobra.Command {
 	addListenFlags(flags, &cfg)
 	addClusterFlags(flags, &cfg)
 	addSecretFlags(flags, &cfg)
+	addTraceFlags(flags, &cfg)
 	return cmd
 }
 
@@ -134,6 +135,12 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	cfg.ListenMemory = node.DefaultListenMemory
 	flags.Var(cli.Size{Bytes: &cfg.ListenMemory, Least: node.MinListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key, though any process that reaches the node can pass for a node; and accept key and token files that other users may read")
+}
+
+func addTraceFlags(flags *pflag.FlagSet, cfg *node.Config) {
+	flags.StringVar(&cfg.OTLPEndpoint, "otlp-endpoint", "", "address of a collector that takes the node's spans, by OTLP over gRPC, such as 127.0.0.1:4317; none if empty")
+	flags.BoolVar(&cfg.OTLPInsecure, "otlp-insecure", false, "speak plain text with the collector, in place of TLS")
+	flags.Float64Var(&cfg.TraceSample, "trace-sample", 0, "share of the traces that would begin at this node which is sampled, 0 to 1, such as 0.01; those that callers have begun are as they say")
 }
 
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
@@ -96,6 +97,15 @@ type Config struct {
 	OpenRaft func(dir string) (consensus.RaftStore, error)
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
+	// OTLPEndpoint is where a collector takes the node's spans, by OTLP over gRPC, such as 127.0.0.1:4317; empty sends none. OTLPInsecure speaks
+	// plain text with it, in place of TLS. TraceSample is which share of the traces that would begin at this node is sampled, 0 to 1: those that
+	// callers have begun are, or are not, as they say.
+	OTLPEndpoint string
+	OTLPInsecure bool
+	TraceSample  float64
+	// Tracer takes the place of OTLPEndpoint in a program that has a tracer provider of its own. It makes a span of each check that the node is asked for, of each that it asks another node for, and of each write at this node's registers
+	// that a traced check waits for; nil makes none. There is no key in them. In a trace that is not sampled, a check costs nothing more.
+	Tracer trace.TracerProvider
 
 	partitions int // of the cluster; 0 means ring.DefaultPartitions, and tests have fewer to move
 }
@@ -106,6 +116,9 @@ const MinListenMemory = 1 << 20
 func (c *Config) setDefaults() error {
 	if c.Memory < 0 {
 		return fmt.Errorf("memory: %d is negative: give a number of bytes, or 0 for no bound", c.Memory)
+	}
+	if err := c.checkTracing(); err != nil {
+		return err
 	}
 	if c.Edges < 0 {
 		return fmt.Errorf("edges: %d is negative: give how many programs share limits that are local and divided", c.Edges)

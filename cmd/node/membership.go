@@ -107,9 +107,9 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 		}
 	}
 	m.router, err = rpc.NewRouter(rpc.RouterConfig{
-		Self: m.id, Local: n.system, Tables: m.tables, Serving: m.serving, TLS: secure, Registerer: n.metrics,
+		Self: m.id, Local: n.system, Tables: m.tables, Serving: m.serving, TLS: secure, Registerer: n.metrics, Tracer: n.cfg.Tracer,
 	})
-	n.decides = m.router
+	n.decides = n.traced(m.router)
 	return err
 }
 
@@ -153,7 +153,7 @@ func (m *membership) join() (err error) {
 // peerService is what other nodes are answered with.
 func (m *membership) peerService() peers.ServiceConfig {
 	address, _ := m.node.advertised(m.node.grpcListener) // which join has found to be one
-	return peers.ServiceConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Now: m.node.clock.Now, Client: m.peers}
+	return peers.ServiceConfig{Store: m.node.tracedGate(m.gate), Handle: m.cluster.Handle, Address: address, Now: m.node.clock.Now, Client: m.peers}
 }
 
 // forwardMark hands on the newest mark.

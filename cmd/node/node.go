@@ -36,7 +36,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/edge"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/door"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/doors"
 )
 
@@ -55,10 +54,10 @@ var _ limit.Limiter = (*Node)(nil)
 
 // First is the address of the node that decides about key while all are well, as Decision.Node has it: empty for this one.
 func (n *Node) First(key string) string {
-	if r, ok := n.decides.(*rpc.Router); ok {
-		return r.First(key)
+	if n.member == nil {
+		return ""
 	}
-	return ""
+	return n.member.router.First(key)
 }
 
 // GRPCAddr and HTTPAddr are the addresses that the node listens on; empty if it does not.

@@ -34,6 +34,9 @@ func Open(cfg Config) (n *Node, err error) {
 			n = nil
 		}
 	}()
+	if err := n.openTracing(); err != nil {
+		return n, err
+	}
 	if n.listeners, err = bound.NewMetrics(n.metrics); err != nil {
 		return n, err
 	}
@@ -113,11 +116,11 @@ func (n *Node) openCore() (err error) {
 		return err
 	}
 	n.system, err = actor.New(actor.Config{
-		Replicas: []actor.Replica{n.store}, Partitions: n.cfg.partitions, Limits: n.Limits, Now: n.clock.Now,
+		Replicas: []actor.Replica{n.replica()}, Partitions: n.cfg.partitions, Limits: n.Limits, Now: n.clock.Now,
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics, ShowHotKeys: n.cfg.ShowHotKeys,
 	})
-	n.decides = n.system
+	n.decides = n.traced(n.system)
 	return err
 }
 

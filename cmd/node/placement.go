@@ -69,7 +69,7 @@ func (m *membership) replicaSet(s *agreed.State, ids []ring.NodeID) *actor.Repli
 		n := s.Nodes[id]
 		names = append(names, n.Name)
 		if id == m.id {
-			replicas = append(replicas, m.node.store)
+			replicas = append(replicas, m.node.replica())
 		} else {
 			replicas = append(replicas, m.peers.Replica(id.At(n.GRPC)))
 		}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/jeton-dev/jeton/actor/edge"
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -68,6 +69,9 @@ type Config struct {
 	Name string
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
+	// Tracer makes a span of each check that nodes are asked for, and tells them of it; nil makes none. It has no key in it. In a trace that is not
+	// sampled, and without a Tracer, a check costs nothing more.
+	Tracer trace.TracerProvider
 }
 
 // A Client asks a cluster. It is safe for concurrent use.
@@ -100,7 +104,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.nodes, err = nodes.New(nodes.Config{
 		Servers: servers, Connections: cfg.Connections, MaxMessages: cfg.MaxMessages, Timeout: cfg.Timeout,
-		MaxChecks: cfg.MaxChecks, FailFast: cfg.FailFast, TLS: cfg.TLS, Dial: cfg.Dial, Registerer: cfg.Registerer,
+		MaxChecks: cfg.MaxChecks, FailFast: cfg.FailFast, TLS: cfg.TLS, Dial: cfg.Dial, Registerer: cfg.Registerer, Tracer: cfg.Tracer,
 		Operator: c.showToken, Diagnose: cfg.diagnose, Stale: c.heardOf, Worse: c.avoid,
 	})
 	if err != nil {

@@ -40,7 +40,9 @@ func (s *Set) checkBatch(ctx context.Context, rs []limit.Request, whys []error) 
 		}
 		items = append(items, it)
 	}
+	start.ctx = start.watch.begin(ctx, "jeton.check_batch")
 	deliver(items)
+	start.watch.endAll(results)
 	return results
 }
 
@@ -184,6 +186,7 @@ func (g *group) carry() {
 		g.hand(g.node.checkBatch(ctx, rs))
 		return
 	}
+	c.watch.asks(g.node, len(rs))
 	var t attempt[[]limit.Result]
 	ctx := t.begin(c, g.node, g)
 	results, err := g.node.checkBatch(ctx, rs)
@@ -242,6 +245,7 @@ func (g *group) settle() (pending []*item) {
 		if _, over := errors.AsType[*outcomeError](err); !over && it.start.movable(err) {
 			it.call().failed(g.node, err)
 			it.start.set.counts.retries.Add(1)
+			it.start.watch.failed(g.node, err)
 			pending = append(pending, it)
 			continue
 		}

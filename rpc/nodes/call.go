@@ -37,6 +37,7 @@ type call struct {
 	only     *Node           // it and no other; nil for all
 	hedging  hedging         // when another node is asked than one that is silent
 	skipsBad bool            // nodes known to be bad are not asked: probes find out when they are back
+	watch    *watch          // its span; nil for none
 
 	tried    []*Node // in this round
 	round    int
@@ -69,7 +70,7 @@ func (s *Set) call(ctx context.Context, key string) call {
 // callCheck is a call to have a check decided: by one node after another, if once says so, and otherwise also by one beside another.
 func (s *Set) callCheck(ctx context.Context, key string, once bool) call {
 	c := s.call(ctx, key)
-	c.skipsBad = s.cfg.FailFast
+	c.skipsBad, c.watch = s.cfg.FailFast, s.watch(ctx)
 	if once {
 		c.hedging = inTurn
 	}
@@ -133,6 +134,7 @@ func (c *call) fork(ctx context.Context, n *Node) call {
 	fork.ctx = ctx
 	fork.tried, fork.failures = slices.Clone(c.tried), slices.Clone(c.failures)
 	fork.failed(n, errSilent)
+	c.watch.hedged(n)
 	return fork
 }
 

@@ -25,14 +25,21 @@ func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error
 	if down := c.hopeless(); down != nil {
 		return limit.Decision{}, c.unsent(down)
 	}
-	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
+	return c.check(&r)
+}
+
+// check asks for a decision.
+func (c call) check(r *limit.Request) (limit.Decision, error) {
+	d, err := do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, r) })
+	c.watch.end(r, &d, err)
+	return d, err
 }
 
 // CheckElsewhere is Check after the own node was asked and could not decide, for the reason why.
 func (s *Set) CheckElsewhere(ctx context.Context, r limit.Request, why error) (limit.Decision, error) {
 	c := s.callCheck(ctx, r.Key, once(&r))
 	c.beginsAfter(s.own, why)
-	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
+	return c.check(&r)
 }
 
 // CheckAll implements [limit.AllChecker] for a client: it asks the owners of the keys one after another. All checks together may take

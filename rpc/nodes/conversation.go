@@ -274,7 +274,7 @@ func asMessage(questions []question, first uint64) *pb.CheckStreamRequest {
 		if q := &questions[i]; q.settlement != nil {
 			m.Settlements = append(m.Settlements, &pb.StreamSettlement{Id: first + uint64(i), Settlement: q.settlement})
 		} else {
-			m.Checks = append(m.Checks, &pb.StreamCheck{Id: first + uint64(i), Check: q.check})
+			m.Checks = append(m.Checks, &pb.StreamCheck{Id: first + uint64(i), Check: q.check, Trace: q.trace})
 		}
 	}
 	return m

@@ -24,6 +24,7 @@ import (
 type Node struct {
 	address string
 	named   bool          // by the caller, and not by a table alone
+	traces  bool          // it is told of spans
 	local   limit.Limiter // the own node; nil for all others
 
 	// The rest is unset for the own node.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
@@ -74,6 +75,9 @@ type Config struct {
 	Worse func(*Node)
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
+	// Tracer makes a span of each check that other nodes are asked for, and tells them of it; nil makes none. In a node, with Own, a trace never begins
+	// with such a span.
+	Tracer trace.TracerProvider
 }
 
 // Own is the node that a program is: it is asked directly, and is always good.
@@ -88,9 +92,10 @@ type Own struct {
 // none can decide, is limit.ErrUnavailable.
 type Set struct {
 	cfg     Config
-	marks   metadata.MD // of calls that go by the table
-	servers []*Node     // those of the Config
-	own     *Node       // nil outside a node
+	marks   metadata.MD  // of calls that go by the table
+	servers []*Node      // those of the Config
+	own     *Node        // nil outside a node
+	tracer  trace.Tracer // nil for none
 
 	table  atomic.Pointer[table]
 	checks atomic.Int64 // under way, but for those of batches
@@ -115,6 +120,9 @@ func New(cfg Config) (*Set, error) {
 	cfg.MaxMessages = orElse(cfg.MaxMessages, messagesPerConnection*cfg.Connections)
 	cfg.MaxChecks = orElse(cfg.MaxChecks, defaultMaxChecks)
 	s := &Set{cfg: cfg, marks: metadata.Pairs(pb.MarkRouted, "1"), nodes: make(map[string]*Node)}
+	if cfg.Tracer != nil {
+		s.tracer = cfg.Tracer.Tracer(tracerName)
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	if cfg.Own != nil {
 		s.own = &Node{address: "this node", local: cfg.Own.Limiter}
@@ -150,7 +158,7 @@ func (s *Set) reachLocked(address string) (*Node, error) {
 	}
 	life, cancel := context.WithCancel(s.life)
 	n := &Node{
-		address: address, cancel: cancel,
+		address: address, cancel: cancel, traces: s.tracer != nil,
 		marked: s.marked, routed: s.routed, stale: s.stale, operator: s.cfg.Operator, lookAt: s.cfg.Diagnose,
 	}
 	n.begin = func(f func(context.Context)) bool { return s.Go(func(context.Context) { f(life) }) }
@@ -186,12 +194,15 @@ func (s *Set) stale(n *Node, version uint64) {
 	}
 }
 
-// marked puts the marks on a call that goes by the table.
+// marked puts the marks on a call that goes by the table, and its span if it is traced.
 func (s *Set) marked(ctx context.Context) context.Context {
-	if !s.routed() {
+	if s.routed() {
+		ctx = metadata.NewOutgoingContext(ctx, s.marks)
+	}
+	if s.tracer == nil {
 		return ctx
 	}
-	return metadata.NewOutgoingContext(ctx, s.marks)
+	return named(ctx)
 }
 
 // routed says whether calls go by the table: before the first one, they go to any node.

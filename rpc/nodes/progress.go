@@ -42,6 +42,7 @@ func (p *progress[T]) run() (v T, err error) {
 			return v, p.conclude(n, err)
 		}
 		p.failed(n, err)
+		p.watch.failed(n, err)
 		p.set.counts.retries.Add(1)
 		t = new(attempt[T]) // the timer of health may still look at the last one
 	}
@@ -54,6 +55,8 @@ func (p *progress[T]) at(t *attempt[T], n *Node) (T, error) {
 		defer cancel()
 		return p.ask(ctx, n)
 	}
+	p.ctx = p.watch.begin(p.ctx, "jeton.check")
+	p.watch.asks(n, 1)
 	ctx := t.begin(&p.call, n, p)
 	v, err := p.ask(ctx, n)
 	return t.end(n, v, err)

@@ -16,6 +16,7 @@ import (
 type question struct {
 	check      *pb.CheckRequest
 	settlement *pb.SettleRequest // nil for a check
+	trace      string            // the span of a check, as a text; empty for none
 }
 
 // waits says whether the question may wait for tokens.
@@ -26,6 +27,7 @@ type reply struct {
 	decision limit.Decision
 	settled  limit.Settled
 	err      error
+	together int // how many questions its message had when the queue sent it
 }
 
 // A sender sends questions together, calls answer with the index of each and what became of it, as answers come in and from one
@@ -151,6 +153,7 @@ func (q *queue) alone(ctx context.Context, asked question) reply {
 	if err := q.send(ctx, []question{asked}, func(_ int, r reply) { got = r }); err != nil {
 		got = reply{err: err}
 	}
+	got.together = 1
 	return got
 }
 
@@ -201,6 +204,7 @@ func (q *queue) carry(ctx context.Context, m *message) {
 	answer := func(i int, r reply) {
 		if t := m.tickets[i]; t != nil {
 			t.reply = r
+			t.reply.together = len(questions)
 			m.tickets[i] = nil
 			m.unanswered.Add(-1)
 			close(t.done)

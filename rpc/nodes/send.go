@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/traced"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -16,10 +17,12 @@ func (n *Node) check(ctx context.Context, r *limit.Request) (limit.Decision, err
 	if n.local != nil {
 		return n.local.Check(ctx, *r)
 	}
-	got := n.queue.do(ctx, question{check: pb.EncodeRequest(*r)})
+	q := question{check: pb.EncodeRequest(*r), trace: n.traceOf(ctx)}
+	got := n.queue.do(ctx, q)
 	if got.err == nil {
 		got.decision.Node = n.address
 	}
+	gathered(ctx, &q, &got)
 	return got.decision, got.err
 }
 
@@ -42,6 +45,9 @@ func (n *Node) send(ctx context.Context, questions []question, answer func(int, 
 		return n.talk(ctx, conn, questions, answer)
 	case len(questions) > 1:
 		return n.talkAlone(ctx, conn, questions, answer)
+	}
+	if only := questions[0].trace; only != "" { // ctx may be that of a message
+		ctx = traced.UnderText(ctx, only)
 	}
 	return n.sendCheck(n.marked(ctx), pb.NewLimiterClient(n.conns[conn]), questions[0].check, answer)
 }

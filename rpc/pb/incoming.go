@@ -54,6 +54,8 @@ type StreamIn struct {
 	Requests []limit.Request
 	// IDs are the numbers of the requests, which their answers repeat.
 	IDs []uint64
+	// Traces are the spans that wait for the requests, as texts; nil if no request has one.
+	Traces []string
 	// Settlements are those of the message; nil when with the requests they are more than limit.MaxBatch.
 	Settlements []SettlementIn
 	// Len is how many requests and settlements there are in the message.
@@ -71,10 +73,10 @@ func (m *StreamIn) UnmarshalWire(data []byte) error {
 	m.Len = checks + settlements
 	m.IDs = make([]uint64, min(checks, limit.MaxBatch))
 	m.Requests = r.requests(checks, func(i int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
-		return r.numbered(&m.IDs[i], request, refs, end)
+		return m.numbered(&r, i, request, refs, end)
 	})
 	if m.Len > limit.MaxBatch { // it will be refused
-		m.Requests = nil
+		m.Requests, m.Traces = nil, nil
 	}
 	if r.at != failed {
 		r.at = 0
@@ -83,6 +85,16 @@ func (m *StreamIn) UnmarshalWire(data []byte) error {
 		m.Settlements = r.settlements(settlements, m.Len <= limit.MaxBatch)
 	}
 	return r.err()
+}
+
+// trace keeps the trace of the request in place i.
+func (m *StreamIn) trace(i int, text string) {
+	if m.Traces == nil && text != "" {
+		m.Traces = make([]string, len(m.IDs))
+	}
+	if m.Traces != nil {
+		m.Traces[i] = text
+	}
 }
 
 // survey counts the requests and settlements of m, and reads what m says besides. The reader must stand at its beginning, and stands there
@@ -156,14 +168,16 @@ func piece(refs []limit.Ref, from int) []limit.Ref {
 	return refs[from:len(refs):len(refs)]
 }
 
-// numbered reads a StreamCheck into id and m, all but the limits, which it appends to refs.
-func (r *reader) numbered(id *uint64, m *limit.Request, refs []limit.Ref, end int) []limit.Ref {
+// numbered reads the StreamCheck in place i into m and request, all but the limits, which it appends to refs.
+func (m *StreamIn) numbered(r *reader, i int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
 	for r.at < end {
 		switch tag := r.varint(end); tag {
 		case tagID:
-			*id = r.varint(end)
+			m.IDs[i] = r.varint(end)
 		case tagCheck:
-			refs = r.request(m, refs, r.enter(end))
+			refs = r.request(request, refs, r.enter(end))
+		case tagTrace:
+			m.trace(i, r.string(end))
 		default:
 			r.skip(tag, end)
 		}

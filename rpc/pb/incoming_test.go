@@ -48,6 +48,12 @@ func stockStream(data []byte) (StreamIn, error) {
 	}
 	in.Requests = make([]limit.Request, len(m.GetChecks()))
 	for i, check := range m.GetChecks() {
+		if in.Traces == nil && check.GetTrace() != "" {
+			in.Traces = make([]string, len(m.GetChecks()))
+		}
+		if in.Traces != nil {
+			in.Traces[i] = check.GetTrace()
+		}
 		in.Requests[i], in.IDs[i] = decodeRequest(check.GetCheck()), check.GetId()
 	}
 	for _, s := range m.GetSettlements() {
@@ -110,6 +116,9 @@ func sameStream(t interface{ Fatalf(string, ...any) }, data []byte) {
 	if stock == nil && got.Len > limit.MaxBatch {
 		got.IDs, want.IDs = nil, nil // there is nothing that they number
 	}
+	if strings.Join(got.Traces, "") == "" { // a trace that was taken back
+		got.Traces = nil
+	}
 	same(t, data, got, err, want, stock)
 }
 
@@ -118,7 +127,7 @@ func sameStream(t interface{ Fatalf(string, ...any) }, data []byte) {
 func requestFields(t *rapid.T, depth int) []byte {
 	var b []byte
 	for range rapid.IntRange(0, 5).Draw(t, "fields") {
-		number := protowire.Number(rapid.IntRange(1, 12).Draw(t, "number"))
+		number := protowire.Number(rapid.IntRange(1, 17).Draw(t, "number"))
 		switch rapid.SampledFrom([]string{"varint", "text", "message", "fixed32", "fixed64", "group", "raw"}).Draw(t, "type") {
 		case "varint":
 			b = protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), rapid.Uint64().Draw(t, "varint"))
@@ -239,6 +248,7 @@ func TestDecodeTable(t *testing.T) {
 			check := protowire.AppendBytes([]byte{tagCheck}, data)
 			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, check...))) // merged
 			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, tagID, 7)))
+			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, tagTrace, 1, 's', tagTrace, 1, 't')))
 			sameSettle(t, data)
 			settlement := protowire.AppendBytes([]byte{tagSettlement}, data)
 			sameStream(t, protowire.AppendBytes([]byte{tagSettlements}, append(settlement, settlement...)))

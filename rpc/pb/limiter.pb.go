@@ -1827,7 +1827,10 @@ type StreamCheck struct {
 	// Chosen by the caller; the answer bears it. No other request or settlement of the stream that is unanswered should have it.
 	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
 	// The request.
-	Check         *CheckRequest `protobuf:"bytes,2,opt,name=check" json:"check,omitempty"`
+	Check *CheckRequest `protobuf:"bytes,2,opt,name=check" json:"check,omitempty"`
+	// The span that waits for the decision: the traceparent of W3C's trace context, and after a blank its tracestate if there is one. Only
+	// of a trace that is sampled. What cannot be read counts for nothing. Calls without a stream have both in their metadata.
+	Trace         string `protobuf:"bytes,3,opt,name=trace" json:"trace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1874,6 +1877,13 @@ func (x *StreamCheck) GetCheck() *CheckRequest {
 		return x.Check
 	}
 	return nil
+}
+
+func (x *StreamCheck) GetTrace() string {
+	if x != nil {
+		return x.Trace
+	}
+	return ""
 }
 
 // StreamSettlement is one settlement of a stream.
@@ -3566,10 +3576,11 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x06checks\x18\x01 \x03(\v2\x15.jeton.v1.StreamCheckR\x06checks\x12<\n" +
 	"\vsettlements\x18\x02 \x03(\v2\x1a.jeton.v1.StreamSettlementR\vsettlements\x12\x1b\n" +
 	"\twithin_ns\x18\x03 \x01(\x03R\bwithinNs\x12\x19\n" +
-	"\bgiven_up\x18\x04 \x03(\x04R\agivenUp\"K\n" +
+	"\bgiven_up\x18\x04 \x03(\x04R\agivenUp\"a\n" +
 	"\vStreamCheck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12,\n" +
-	"\x05check\x18\x02 \x01(\v2\x16.jeton.v1.CheckRequestR\x05check\"[\n" +
+	"\x05check\x18\x02 \x01(\v2\x16.jeton.v1.CheckRequestR\x05check\x12\x14\n" +
+	"\x05trace\x18\x03 \x01(\tR\x05trace\"[\n" +
 	"\x10StreamSettlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
 	"\n" +

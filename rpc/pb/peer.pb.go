@@ -126,7 +126,9 @@ type Reservation struct {
 	// The stored ledger stays, and comes back with the answer.
 	Claim bool `protobuf:"varint,14,opt,name=claim" json:"claim,omitempty"`
 	// What the ledger differs by from the one that the replica has, in place of ledger. Only to a node that takes differences.
-	Difference    []byte `protobuf:"bytes,15,opt,name=difference" json:"difference,omitempty"`
+	Difference []byte `protobuf:"bytes,15,opt,name=difference" json:"difference,omitempty"`
+	// The span of a check that waits for the reservation, as in StreamCheck. Only of a trace that is sampled.
+	Trace         string `protobuf:"bytes,16,opt,name=trace" json:"trace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -264,6 +266,13 @@ func (x *Reservation) GetDifference() []byte {
 		return x.Difference
 	}
 	return nil
+}
+
+func (x *Reservation) GetTrace() string {
+	if x != nil {
+		return x.Trace
+	}
+	return ""
 }
 
 // ReserveResponse answers a ReserveRequest.
@@ -1191,7 +1200,7 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x16\n" +
 	"\x06writer\x18\x03 \x01(\fR\x06writer\x129\n" +
-	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\x80\x03\n" +
+	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\x96\x03\n" +
 	"\vReservation\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1c\n" +
@@ -1212,7 +1221,8 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x05claim\x18\x0e \x01(\bR\x05claim\x12\x1e\n" +
 	"\n" +
 	"difference\x18\x0f \x01(\fR\n" +
-	"difference\"\xa3\x01\n" +
+	"difference\x12\x14\n" +
+	"\x05trace\x18\x10 \x01(\tR\x05trace\"\xa3\x01\n" +
 	"\x0fReserveResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1b.jeton.v1.ReservationAnswerR\aanswers\x12\x14\n" +

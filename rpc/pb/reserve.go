@@ -129,6 +129,8 @@ func (r *reader) reservation(m *register.Reservation, end int) error {
 			m.Expire = int64(r.varint(end))
 		case tagClaim:
 			m.Claim = r.varint(end) != 0
+		case tagTraceOf:
+			m.Trace = r.string(end)
 		default:
 			r.skip(tag, end)
 		}
@@ -173,7 +175,7 @@ const claimRoom = 16 << 10
 
 // ReservationRoom is about how many bytes a reservation takes in a message, or its answer in the other direction.
 func ReservationRoom(m *register.Reservation) int {
-	room := usualReservation + len(m.Key) + len(m.Limit) + len(m.Ledger)
+	room := usualReservation + len(m.Key) + len(m.Limit) + len(m.Ledger) + len(m.Trace)
 	if m.Claim {
 		room += claimRoom
 	}
@@ -217,5 +219,6 @@ func (m *ReserveOut) appendReservation(b []byte, r *register.Reservation) []byte
 	b = appendNumber(b, tagLead, uint64(r.Lead))
 	b = appendNumber(b, tagExpire, uint64(r.Expire))
 	b = appendTrue(b, tagClaim, r.Claim)
-	return appendBytes(b, tagDifference, difference)
+	b = appendBytes(b, tagDifference, difference)
+	return appendLong(b, tagTraceOf, r.Trace)
 }

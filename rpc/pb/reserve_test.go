@@ -50,7 +50,7 @@ func stockReserve(data []byte) (in ReserveIn, odd bool, err error) {
 				Writer: writer, Seq: r.GetSeq(), Epoch: r.GetEpoch(), Now: in.Now,
 				Partition: ring.Partition(r.GetPartition()), Key: r.GetKey(), Limit: r.GetLimit(),
 				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Inline: r.GetInline(), Ledger: r.GetLedger(),
-				Lead: r.GetLeadNs(), Expire: r.GetExpireNs(), Claim: r.GetClaim(), Difference: r.GetDifference(),
+				Lead: r.GetLeadNs(), Expire: r.GetExpireNs(), Claim: r.GetClaim(), Difference: r.GetDifference(), Trace: r.GetTrace(),
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 				Key:       rapid.StringN(0, -1, 200).Draw(t, "key"), Limit: rapid.StringN(0, -1, 20).Draw(t, "limit"),
 				Generation: rapid.Int64().Draw(t, "generation"), From: rapid.Int64().Draw(t, "from"), To: rapid.Int64().Draw(t, "to"),
 				Reach: rapid.Int64().Draw(t, "reach"), Inline: rapid.Bool().Draw(t, "inline"), Ledger: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "ledger"),
-				Lead: rapid.Int64().Draw(t, "lead"), Expire: rapid.Int64().Draw(t, "expire"), Claim: rapid.Bool().Draw(t, "claim"),
+				Lead: rapid.Int64().Draw(t, "lead"), Expire: rapid.Int64().Draw(t, "expire"), Claim: rapid.Bool().Draw(t, "claim"), Trace: rapid.StringN(0, -1, 200).Draw(t, "trace"),
 			}
 		}), 0, 5)
 		m := ReserveOut{
@@ -197,7 +197,7 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 				stock.Reservations = append(stock.Reservations, &Reservation{
 					Seq: r.Seq, Epoch: r.Epoch, Partition: uint32(r.Partition), Key: r.Key, Limit: r.Limit,
 					Generation: r.Generation, FromNs: r.From, ToNs: r.To, ReachNs: r.Reach, Inline: r.Inline, Ledger: r.Ledger,
-					LeadNs: r.Lead, ExpireNs: r.Expire, Claim: r.Claim,
+					LeadNs: r.Lead, ExpireNs: r.Expire, Claim: r.Claim, Trace: r.Trace,
 				})
 				if last := stock.Reservations[len(stock.Reservations)-1]; m.Difference != nil && len(r.Ledger) > 1 {
 					last.Ledger, last.Difference = nil, r.Ledger[1:]

@@ -7,8 +7,8 @@ const (
 )
 
 // The tags of limiter.proto: the number of a field, shifted by 3, and its type. What reads a message and what writes it use the
-// same tags. All are one byte, for numbers below 16, but the last ones of Limit: the reader takes longer ones, and the writer, which
-// does not write limits, does not.
+// same tags. All are one byte, for numbers below 16, but the last ones of Limit and of Reservation: the reader takes longer ones, and of
+// what is longer the writer writes the trace of a reservation alone, with appendLong.
 const (
 	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
 
@@ -27,6 +27,7 @@ const (
 
 	tagID    = 1<<3 + typeVarint // of StreamCheck
 	tagCheck = 2<<3 + typeBytes
+	tagTrace = 3<<3 + typeBytes
 
 	tagKey       = 1<<3 + typeBytes // of CheckRequest
 	tagLimits    = 2<<3 + typeBytes
@@ -187,6 +188,7 @@ const (
 	tagExpire     = 13<<3 + typeVarint
 	tagClaim      = 14<<3 + typeVarint
 	tagDifference = 15<<3 + typeBytes
+	tagTraceOf    = 16<<3 + typeBytes
 
 	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
 	tagAnswers       = 2<<3 + typeBytes

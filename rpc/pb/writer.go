@@ -42,6 +42,15 @@ func appendText(b []byte, tag byte, s string) []byte {
 	return append(b, s...)
 }
 
+// appendLong is appendText for a tag that may be longer than a byte.
+func appendLong(b []byte, tag uint64, s string) []byte {
+	if s == "" {
+		return b
+	}
+	b = protowire.AppendVarint(protowire.AppendVarint(b, tag), uint64(len(s)))
+	return append(b, s...)
+}
+
 // begin starts a message that is a field, and returns where the fields of that message begin. It leaves one byte for the length,
 // which is enough for almost all messages.
 func begin(b []byte, tag byte) (_ []byte, from int) {

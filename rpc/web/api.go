@@ -14,6 +14,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/internal/metrics"
+	"github.com/jeton-dev/jeton/internal/traced"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -101,7 +102,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+	ctx, cancel := context.WithTimeout(traced.Under(r.Context(), r.Header.Get(traced.ParentHeader), r.Header.Get(traced.StateHeader)), answerWithin)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)

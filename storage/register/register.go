@@ -82,6 +82,8 @@ type Reservation struct {
 	Ledger []byte
 	// Difference, if it is not empty, is what Ledger differs by from the ledger that the replica has, in place of the whole.
 	Difference []byte
+	// Trace is the span of a check that waits for the answer, as a text; empty for none. It decides nothing.
+	Trace string
 }
 
 // A Register is a replica's durable record of a bucket. The zero Register is that of a bucket that was never used.
