@@ -41,7 +41,7 @@ export function open(at, { redraw }) {
       const names = Object.keys(state.limits ?? {});
       const chosen = state.limits?.[limit || names[0]];
       return [
-        h("h1", {}, "Try it"), h("p", { class: "muted" }, "This is a real check: what it is admitted, it takes."),
+        h("h1", {}, "Try it"), h("p", { class: "muted" }, "This is a real check: if it is admitted, it takes its tokens."),
         names.length === 0 && state.limits && h("p", { class: "note" }, "There are no limits yet, so there is nothing to check."),
         h("form", { class: "form", onsubmit: send },
           h("label", {}, "Limit ", h("select", { name: "limit", required: true, onchange: (e) => { limit = e.target.value; redraw(); } }, names.map((n) => h("option", { value: n, selected: n === wanted }, n)))),
