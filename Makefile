@@ -27,7 +27,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-clients-typescript test-clients-python
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -95,6 +95,10 @@ test-process: ## run the tests that start and kill processes
 doors-clients: ## have clients of Redis in other languages ask a cluster, as docs/redis-clients.md shows; installs them
 	@bash .ci/clients
 	$(step) "clients of Redis" bash .ci/gotest --show-passed --none-skipped -count=1 -run '^TestRedisClients$$' ./cluster-tests $(if $(ARGS),-args $(ARGS))
+
+.PHONY: test-console-page
+test-console-page: ## test what the console's page computes, without a browser; installs Node.js where it is missing
+	$(step) "tests of the console's page" bash .ci/console-page
 
 .PHONY: test-clients-typescript
 test-clients-typescript: ## build and test the client for TypeScript, against a cluster of processes; installs Node.js where it is missing

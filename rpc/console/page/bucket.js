@@ -72,9 +72,9 @@ export function sentences(b) {
   out.push(["one more passes", passes <= 0 ? "now" : `in ${duration(passes)}`]);
   if (full > 0) out.push(["full", `in ${duration(full)}`]);
   if (b.line) {
-    const tat = at(b.tat_ns) ?? 0;
-    out.push(["spent", tat > 0 ? `${duration(tat)} of the line, from now on` : "nothing of the line"]);
-    out.push(["can be spent", `up to now + ${duration(at(b.line.end_ns))}`]);
+    const begin = at(b.line.start_ns), tat = at(b.tat_ns) ?? 0;
+    out.push(["spent", tat > begin ? `${duration(tat - begin)} of the line` : "nothing of the line"]);
+    out.push(["can be spent", `${begin > 0 ? `from now + ${duration(begin)} ` : ""}up to now + ${duration(at(b.line.end_ns))}`]);
   } else {
     const entries = b.entries ?? [];
     out.push(["counts", entries.length ? `${plural(entries.length, "entry", "entries")}, ${whole(entries.reduce((sum, e) => sum + e.amount, 0))} in all` : "nothing that was admitted counts any more"]);

@@ -8,7 +8,7 @@ import { duration, percent, plural, unescapeKey, whole } from "./format.js";
 import { needsToken } from "./may.js";
 import { setOverride, unsetOverride } from "./overrides.js";
 import { announce, foreign, keyHref, limitLink, pill, problem, table, words } from "./parts.js";
-import { gateway, state } from "./state.js";
+import { state } from "./state.js";
 import { count, numbers } from "./words.js";
 
 const EVERY = 1000; // milliseconds between two looks
@@ -121,7 +121,6 @@ function bucketPart(name, seen, act) {
 }
 
 function buttons(name, b, act) {
-  if (gateway()) return h("p", { class: "tools" }, h("span", { class: "hint" }, "Buckets are filled and keys are blocked at a node of the cluster."));
   if (!state.me.may_change) return h("p", { class: "tools" }, needsToken("To fill, block or unblock, "));
   const fills = (b.limit.algorithm ?? "") !== "concurrency";
   return h("p", { class: "tools" },

@@ -164,7 +164,7 @@ document.getElementById("skip").onclick = (e) => {
   e.preventDefault();
   main.focus();
 };
-addEventListener("hashchange", go);
+addEventListener("hashchange", () => shown && go());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
 
 // Who looks, and the limits, change seldom: they are asked again when the connection comes back, and the limits when their version changes.
@@ -174,7 +174,8 @@ const refresh = () => Promise.allSettled([readMe(), readLimits()]).then(() => {
   redraw();
 });
 
-refresh();
+drawTabs(route().tab);
+refresh().then(go); // what a view reads depends on who looks, and where
 follow("console/events", (view) => {
   take(view);
   const now = view.cluster?.limits_version;
@@ -193,4 +194,3 @@ setInterval(drawConnection, 1000);
 setInterval(() => { // a node that is alone has no versions: its file may have changed
   if (!state.me.cluster && !document.hidden) readLimits().then(redraw, () => {});
 }, 10000);
-go();

@@ -38,8 +38,12 @@ export function numbers(l) {
   return `${l.algorithm}: ${n}`;
 }
 
+// FIRST are anchors that say nothing: windows begin there without one.
+const FIRST = ["0", "1", "monday", "01-01"];
+
 function zone(l) {
-  const parts = [l.timezone, l.anchor && l.anchor !== "1" && `from ${l.anchor} on`].filter(Boolean);
+  const begin = { day: `from ${l.anchor}:00`, month: `from day ${l.anchor}` }[l.per] ?? `from ${l.anchor}`;
+  const parts = [l.timezone, l.anchor && !FIRST.includes(l.anchor) && begin].filter(Boolean);
   return parts.length ? ` (${parts.join(", ")})` : "";
 }
 
