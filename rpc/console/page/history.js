@@ -11,7 +11,7 @@ export function historyTable(editions) {
     cells: [[`version ${e.version} `, e.in_force && pill("good", "in force")], e.at ? time(new Date(e.at)) : "when it was founded", e.who ? foreign(e.who) : "–", e.detail ? foreign(e.detail) : "–", bytes(e.bytes), documentOf(e)],
   }));
   return [h("p", { class: "hint" }, "To bring a version back: ", h("code", {}, "jeton limits rollback VERSION"), ", or copy its document into the editor."),
-    table({ caption: "Versions of the limits", hideCaption: true, rows, columns: [["version", ""], ["put in force", ""], ["by", ""], ["what", ""], ["size", "n"], ["document", ""]] })];
+    table({ caption: "Versions of the limits", hideCaption: true, rows, columns: [["version", ""], ["put in force", ""], ["by", ""], ["what", "t"], ["size", "n"], ["document", ""]] })];
 }
 
 // documentOf shows the document of a version when it is opened.
@@ -36,6 +36,6 @@ export function auditTable(log) {
   const rows = [...log.entries].reverse().map((e) => ({
     key: e.number, cells: [time(new Date(e.at), true), foreign(e.who), foreign(e.verb), foreign(e.object ?? "–"), foreign(e.detail ?? "–"), foreign(e.from ?? "–"), foreign(e.node)],
   }));
-  return [table({ caption: "What operators have done", hideCaption: true, rows, empty: "Nothing has been changed yet.", columns: [["when", ""], ["who", ""], ["did", ""], ["to", "k"], ["what", ""], ["from", "wide"], ["asked", "wide"]] }),
+  return [table({ caption: "What operators have done", hideCaption: true, rows, empty: "Nothing has been changed yet.", columns: [["when", ""], ["who", ""], ["did", "nowrap"], ["to", "k"], ["what", "t"], ["from", "wide nowrap"], ["asked", "wide nowrap"]] }),
     log.dropped !== "0" && h("p", { class: "muted" }, `${whole(Number(log.dropped))} older ones are not kept.`)];
 }

@@ -58,7 +58,7 @@ export function open(at, { redraw }) {
         changeButton("", "Edit the document")),
       h("section", { id: "all-limits", "aria-label": "Limits in force" }, table({
         caption: "Limits in force", hideCaption: true, rows, sort: order, empty: filter ? "No limit has a name with that in it." : "There are no limits yet.",
-        columns: [["limit", "", "name"], ["numbers", ""], ["checks /s", "n", "rate"], ["share denied", "b", "share"], ["fullest bucket", "b", "used"], ["plans", "wide"], ["overrides", "n wide"], ["decided by", "wide"]],
+        columns: [["limit", "", "name"], ["numbers", "t"], ["checks /s", "n", "rate"], ["share denied", "b", "share"], ["fullest bucket", "b", "used"], ["plans", "wide"], ["overrides", "n wide"], ["decided by", "wide"]],
       })),
       found.length > more && h("p", {}, h("button", { type: "button", onclick: () => { more += MOST; redraw(); } }, `Show more: ${whole(found.length - more)} are left`)),
     ];
@@ -136,7 +136,7 @@ function plansOf(l) {
   const plans = Object.entries(l.plans ?? {});
   if (!plans.length) return null;
   return h("section", { id: "plans" }, h("h2", {}, "Plans"), table({
-    caption: "Plans of this limit", hideCaption: true, columns: [["plan", ""], ["numbers", ""]], rows: plans.map(([plan, v]) => ({ key: plan, cells: [foreign(plan), variant(l, v)] })),
+    caption: "Plans of this limit", hideCaption: true, columns: [["plan", ""], ["numbers", "t"]], rows: plans.map(([plan, v]) => ({ key: plan, cells: [foreign(plan), variant(l, v)] })),
   }));
 }
 

@@ -73,7 +73,7 @@ export function overridesPart(name, redraw) {
         h("div", { class: "tools" }, may ? h("button", { type: "button", onclick: set }, "Set an override…") : needsToken("To set overrides, ")),
         list === null && !failed ? h("p", { class: "muted" }, "Reading…") : table({
           caption: "Overrides in force", hideCaption: true, rows, empty: "No override is in force.",
-          columns: [["key or beginning", "k"], !name && ["limit", ""], ["says", ""], ["ends", ""], ["set by", "wide"], may && [h("span", { class: "unseen" }, "change"), ""]].filter(Boolean),
+          columns: [["key or beginning", "k"], !name && ["limit", ""], ["says", "t"], ["ends", ""], ["set by", "wide"], may && [h("span", { class: "unseen" }, "change"), ""]].filter(Boolean),
         }),
         next && h("p", {}, h("button", { type: "button", onclick: () => load(next) }, "Show more")));
     },
