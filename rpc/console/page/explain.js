@@ -32,7 +32,10 @@ export function open(at, { redraw }) {
     redraw();
   }
 
-  timer = setInterval(redraw, 1000); // the wait goes down
+  timer = setInterval(() => { // the wait goes down, and an answer may go on
+    if (record?.exchange && !record.exchange.ended && !document.hidden) load();
+    redraw();
+  }, 1000);
   return {
     title: () => (of ? `Explain ${of.id}` : "Explain"),
     stop: () => clearInterval(timer),
@@ -69,7 +72,7 @@ function elsewhere({ id, gateway: name }) {
 function tell(r) {
   const denied = story.denying(r).length > 0;
   const secret = r.key?.startsWith("sha256-");
-  const first = r.limits[0]?.outcome.name;
+  const first = r.limits[0]?.outcome.name ?? r.exchange?.holds?.[0]?.limits?.[0];
   const passes = story.passes(r, Date.now());
   return h("article", { class: `panel story ${denied ? "denied" : ""}` },
     h("h2", {}, foreign(story.headline(r))),

@@ -82,13 +82,13 @@ export const amount = (n, counts) => `${whole(n)}${UNITS[counts] ? ` ${UNITS[cou
 // exchange is what is known of a request to a language model, as names and texts.
 export function exchange(e) {
   const out = [["asks for", `${e.stream ? "a stream" : "an answer"}${e.model ? ` of ${e.model}` : ""}`]];
-  out.push(["estimate", `${plural(e.input ?? 0, "token")} of input and ${whole(e.output ?? 0)} of output`]);
-  if (e.lowered) out.push(["lowered", `to at most ${plural(e.lowered, "token")} of output: less was left than the estimate`]);
-  if (e.answered) out.push(["model", `${e.answered} has answered`]);
+  out.push(["estimate", `${plural(e.estimated_input ?? 0, "token")} of input and ${whole(e.estimated_output ?? 0)} of output`]);
+  if (e.lowered_output) out.push(["lowered", `to at most ${plural(e.lowered_output, "token")} of output: less was left than the estimate`]);
+  if (e.answered_model) out.push(["model", `${e.answered_model} has answered`]);
   if (e.used) {
     const kinds = [e.used.cached && `${whole(e.used.cached)} from a cache`, e.used.cache_write && `${whole(e.used.cache_write)} written to one`, e.used.reasoning && `${whole(e.used.reasoning)} of reasoning`].filter(Boolean);
     out.push(["used", `${plural(e.used.input ?? 0, "token")} of input and ${whole(e.used.output ?? 0)} of output${kinds.length ? ` (${list(kinds)})` : ""}`]);
-    out.push(["charged by", BASES[e.basis] ?? e.basis]);
+    out.push(["charged by", basis(e)]);
   }
   for (const hold of e.holds ?? []) out.push(["hold", held(hold)]);
   return out;
@@ -100,6 +100,13 @@ const BASES = {
   events: "the text and the events of the stream: it had no usage, or ended before that",
   estimate: "the estimate: what was used is not known",
 };
+
+// basis is what a charge goes by.
+function basis(e) {
+  if (e.basis === "usage" && e.understated) return "the usage in the answer, which tells fewer tokens than there were events with output";
+  if (e.basis === "estimate" && e.unread) return `the estimate: the usage of the answer is not known: ${e.unread}`;
+  return BASES[e.basis] ?? e.basis;
+}
 
 function held(x) {
   const of = x.granted < x.asked ? ` of ${whole(x.asked)}` : "";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { condition, line, sentences, share, steps } from "../page/bucket.js";
 import { bytes, duration, escapeKey, list, milliseconds, parseDuration, percent, short, unescapeKey, visible } from "../page/format.js";
 import { arc } from "../page/ring.js";
-import { decided, findID, gatewayName, headline, passes, verdict } from "../page/story.js";
+import { decided, exchange, findID, gatewayName, headline, passes, verdict } from "../page/story.js";
 import { numbers, outcome } from "../page/words.js";
 
 test("numbers are short", () => {
@@ -93,6 +93,15 @@ test("a denial is a story", () => {
   assert.match(passes({ ...r, passes_at: undefined, limits: [{ outcome: { ...denied, never: true } }] }, 0), /never passes/);
   assert.deepEqual(r.limits.map((l) => verdict(l, r)[1]), ["allowed", "denied"]);
   assert.equal(decided(r), "the cluster, node a:7700");
+});
+
+test("an exchange says what was held and charged", () => {
+  const hold = { counts: "tokens", key: "customer:test", limits: ["tokens"], asked: 74, granted: 60, charged: 58, returned: 2, state: "settled" };
+  const said = Object.fromEntries(exchange({ model: "m", stream: true, estimated_input: 24, estimated_output: 50, lowered_output: 36, basis: "usage", used: { input: 8, output: 50, cached: 2 }, holds: [hold] }));
+  assert.equal(said.estimate, "24 tokens of input and 50 of output");
+  assert.equal(said.used, "8 tokens of input and 50 of output (2 from a cache)");
+  assert.equal(said.hold, "tokens of customer:test: 60 of 74 held, 58 charged, 2 returned");
+  assert.match(said.lowered, /at most 36 tokens/);
 });
 
 test("an id is found in what is pasted", () => {
