@@ -46,13 +46,14 @@ function sync(old, next) {
   const keyed = new Map();
   for (const child of old.childNodes) {
     const key = keyOf(child);
-    if (key) keyed.set(key, child);
+    if (key && !keyed.has(key)) keyed.set(key, child);
   }
   let at = old.firstChild;
   for (const wanted of [...next.childNodes]) {
     const key = keyOf(wanted);
     let have = key ? keyed.get(key) : at;
     if (have && (!alike(have, wanted) || keyOf(have) !== key)) have = null;
+    keyed.delete(key); // a key that comes twice is of two elements
     if (!have) {
       old.insertBefore(wanted, at);
       continue;
