@@ -17,6 +17,7 @@ type Judgement struct {
 	Partitions int         // of the table
 	Stuck      []Partition // those whose keys no node can decide, in ascending order
 	Silent     []NodeID    // their replicas that do not answer this node, in order
+	Endangered int         // how many others have lost replicas, and have no more than a majority left
 }
 
 // Verdict summarizes j. Without a table no key can be decided.
@@ -42,6 +43,9 @@ func Judge(t *Table, self NodeID, hears func(by, id NodeID) bool) Judgement {
 	for p := range j.Partitions {
 		place := &t.Places[p]
 		if place.decided(self, hears) {
+			if place.endangered(self, hears) {
+				j.Endangered++
+			}
 			continue
 		}
 		j.Stuck = append(j.Stuck, Partition(p))
@@ -59,16 +63,30 @@ func Judge(t *Table, self NodeID, hears func(by, id NodeID) bool) Judgement {
 
 // decided reports whether a node that self can reach, or self, can decide keys of the partition.
 func (p *Place) decided(self NodeID, hears func(by, id NodeID) bool) bool {
-	majority := func(owner NodeID, of []NodeID) bool {
-		heard := 0
-		for _, id := range of {
-			if hears(owner, id) {
-				heard++
-			}
-		}
-		return heard >= Majority(len(of))
-	}
+	majority := func(owner NodeID, of []NodeID) bool { return heard(owner, of, hears) >= Majority(len(of)) }
 	return slices.ContainsFunc(p.Replicas, func(owner NodeID) bool {
 		return hears(self, owner) && majority(owner, p.Replicas) && (len(p.Next) == 0 || majority(owner, p.Next))
 	})
+}
+
+// endangered says of a partition that is decided that it would not be, if one more replica were lost: some are, and no node that self can reach,
+// or self, hears more than a majority. A partition that is kept once is not: it has lost none.
+func (p *Place) endangered(self NodeID, hears func(by, id NodeID) bool) bool {
+	most := 0
+	for _, owner := range p.Replicas {
+		if hears(self, owner) {
+			most = max(most, heard(owner, p.Replicas, hears))
+		}
+	}
+	return most < len(p.Replicas) && most == Majority(len(p.Replicas))
+}
+
+// heard is how many of the nodes that one hears.
+func heard(by NodeID, of []NodeID, hears func(by, id NodeID) bool) (n int) {
+	for _, id := range of {
+		if hears(by, id) {
+			n++
+		}
+	}
+	return n
 }

@@ -103,3 +103,29 @@ func TestJudgeKnowsMore(t *testing.T) {
 		}
 	})
 }
+
+// TestJudgeEndangered counts the partitions that one more loss would stop.
+func TestJudgeEndangered(t *testing.T) {
+	for name, c := range map[string]struct {
+		places, hears string
+		want          int
+	}{
+		"all are up":                        {"abc cab", "a:bc b:ac c:ab", 0},
+		"one of three is lost":              {"abc cab", "a:b b:a", 2},
+		"one of three is lost, of some":     {"abc abd", "a:bd b:ad d:ab", 1},
+		"two of three are lost":             {"abc", "a:", 0},
+		"one of five is lost":               {"abcde", "a:bcd b:acd c:abd d:abc", 0},
+		"two of five are lost":              {"abcde", "a:bc b:ac c:ab", 1},
+		"a cluster of one":                  {"a", "", 0},
+		"two replicas, and both are needed": {"ab", "a:b b:a", 0},
+		"another node sees them all":        {"abc", "a:b b:ac c:ab", 0},
+	} {
+		table := &ring.Table{}
+		for set := range strings.FieldsSeq(c.places) {
+			table.Places = append(table.Places, ring.Place{Epoch: 1, Replicas: letters(set)})
+		}
+		if got := ring.Judge(table, letters("a")[0], hearing(c.hears)).Endangered; got != c.want {
+			t.Errorf("%s: %d are endangered, want %d", name, got, c.want)
+		}
+	}
+}

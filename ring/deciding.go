@@ -13,6 +13,8 @@ type Deciding struct {
 	Undecided  int         `json:"undecided_partitions"`
 	Partitions int         `json:"partitions"`
 	First      []Partition `json:"first_undecided,omitempty"`
+	// Endangered is how many others have lost replicas, and could not be decided if they lost one more.
+	Endangered int `json:"endangered_partitions,omitempty"`
 	// Silent are the names of their replicas that do not answer, and Refusing those that answer but accept no reservations.
 	Silent   []string `json:"silent,omitempty"`
 	Refusing []string `json:"refusing,omitempty"`

@@ -36,6 +36,7 @@ func Open(cfg Config) (e *Gateway, err error) {
 	}()
 	e.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	e.metrics.MustRegister(e.counts.collectors()...)
+	e.metrics.MustRegister(newExpiry(e.now.Load))
 	if e.listeners, err = bound.NewMetrics(e.metrics); err != nil {
 		return e, err
 	}

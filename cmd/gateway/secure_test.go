@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 )
 
 // secured is a document whose proxy speaks TLS with the files cert and key beside it.
@@ -82,6 +85,10 @@ func TestTheCertificateForNodesIsExchanged(t *testing.T) {
 	put("gateway one")
 	write(t, name("ca"), a.pem)
 	r := open(t, Config{TLSCert: name("cert"), TLSKey: name("key"), TLSCA: name("ca")}, aDocument(anUpstream(t).URL))
+	if ends := metricstest.Gather(t, r.metrics, "jeton_gateway_certificate_expiry_timestamp_seconds"); len(ends) != 1 ||
+		ends[0].GetLabel()[0].GetValue() != "cluster.tls" || ends[0].GetGauge().GetValue() < float64(time.Now().Unix()) {
+		t.Errorf("the metrics say that certificates end: %v", ends)
+	}
 
 	nodeCert, nodeKey := a.issue(t, "node")
 	pair, err := tls.X509KeyPair([]byte(nodeCert), []byte(nodeKey))

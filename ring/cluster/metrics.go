@@ -42,6 +42,9 @@ func (c *Cluster) newMetrics(reg prometheus.Registerer) *metrics {
 	gauge("jeton_cluster_undecided_partitions", "Partitions whose keys no node can decide, as far as this node can reach the others.", func() float64 {
 		return float64(c.Deciding().Undecided)
 	})
+	gauge("jeton_cluster_endangered_partitions", "Partitions that have lost replicas and have no more than a majority left: if one more is lost, their keys cannot be decided.", func() float64 {
+		return float64(c.Deciding().Endangered)
+	})
 	gauge("jeton_cluster_clock_offset_seconds", "How far the clocks of a majority of the live nodes are ahead of this node's clock.", func() float64 {
 		ahead, _ := c.ClockOffset()
 		return ahead.Seconds()

@@ -105,7 +105,7 @@ func (h *Health) DecidingIn(s *agreed.State, known map[ring.NodeID]Heard) ring.D
 	}
 	j := ring.Judge(s.Table, h.config.ID, hears)
 	d := ring.Deciding{
-		Verdict: j.Verdict(), Undecided: len(j.Stuck), Partitions: j.Partitions,
+		Verdict: j.Verdict(), Undecided: len(j.Stuck), Partitions: j.Partitions, Endangered: j.Endangered,
 		First: j.Stuck[:min(len(j.Stuck), maxShown)],
 	}
 	for _, id := range j.Silent {
@@ -122,7 +122,7 @@ func (h *Health) DecidingIn(s *agreed.State, known map[ring.NodeID]Heard) ring.D
 	slices.Sort(d.Silent)
 	slices.Sort(d.Refusing)
 	if refuses != "" { // a node that refuses everything asks no other node
-		d.Verdict, d.Undecided, d.Why = ring.DecidesNone, d.Partitions, refuses
+		d.Verdict, d.Undecided, d.Endangered, d.Why = ring.DecidesNone, d.Partitions, 0, refuses
 		return d
 	}
 	d.Explain(len(s.Nodes))
