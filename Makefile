@@ -171,12 +171,13 @@ benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
-generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, the page of options, and the pictures of the protocol and the planet
+generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, the page of options, the pictures of the protocol and the planet, and the dashboards
 	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
 	go generate ./gateway/config ./rpc/access ./cmd/jeton
 	go -C cmd/bench generate ./jeton-bench
 	go run ./cluster-tests/pictures --into docs/protocol
 	go run ./cluster-tests/planet --draw docs/planet
+	go run ./cluster-tests/dashboards --into deploy/grafana
 
 .PHONY: fmt
 fmt: tools ## format every file

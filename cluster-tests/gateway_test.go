@@ -1,13 +1,10 @@
 package clustertests
 
 import (
-	"net/http"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/gateway"
@@ -25,53 +22,6 @@ func TestGatewayProxy(t *testing.T) {
 	s.ownForbidden(g.proxy)
 	s.burst(at(g.proxy), known)
 	s.burst(at(g.proxy), forged)
-	s.alertsAreOn(g.admin, s.heatUp())
-}
-
-// alertsAreOn checks that every metric that deploy/prometheus looks at is one that a process exports at one of the addresses.
-func (s *site) alertsAreOn(addresses ...string) {
-	s.Helper()
-	text, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
-	if err != nil {
-		s.Fatal(err)
-	}
-	exported := ""
-	for _, address := range addresses {
-		_, page, err := s.get("http://" + address + "/metrics")
-		if err != nil {
-			s.Fatal(err)
-		}
-		exported += "\n" + page
-	}
-	names := regexp.MustCompile(`\bjeton_[a-z_]+`).FindAllString(string(text), -1)
-	if len(names) < 5 {
-		s.Errorf("the alerts look at %q only", names)
-	}
-	for _, name := range names {
-		if !strings.Contains(exported, "\n"+name+"{") && !strings.Contains(exported, "\n"+name+" ") {
-			s.Errorf("alerts.yaml looks at %s, which nothing exports", name)
-		}
-	}
-}
-
-// heatUp asks a node for one key until the node names a hot key, which it does for half a second or more, and returns the node's address.
-func (s *site) heatUp() (address string) {
-	s.Helper()
-	address = s.cluster.Members[0].HTTP
-	for start := time.Now(); time.Since(start) < time.Minute; {
-		for range 100 {
-			s.send(http.MethodPost, address, "/v1/check", `{"key": "hot", "limits": ["`+siteLimit+`"]}`, nil)
-		}
-		_, page, err := s.get("http://" + address + "/metrics")
-		if err != nil {
-			s.Fatal(err)
-		}
-		if strings.Contains(page, "\njeton_hot_keys 1\n") {
-			return address
-		}
-	}
-	s.Fatal("a key that has all checks is not hot")
-	return ""
 }
 
 // Three gateways ask one cluster: what they admit together is what one would. First clients come to them in turn, then they
