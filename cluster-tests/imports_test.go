@@ -133,6 +133,7 @@ var mayImport = map[string][]string{
 	"cmd/bench/jeton-bench": {},
 	"cmd/bench/modelsdk":    {},
 	"cmd/jeton":             {},
+	"cmd/jeton/top":         {},
 	"cmd/ratelimit":         {},
 	"cmd/ratelimit/standin": {},
 	"rpc/doors/doorstest":   {"actor", "actor/clock", "actor/limit", "ring", "storage"},

@@ -16,6 +16,11 @@ import (
 // WriteBucket draws a bucket on its line and says all that is known of it, for people, 100 characters wide. For each of
 // costs, which are 0 or more, it says when a check of that cost would pass.
 func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
+	return WriteBucketWithin(w, pageWidth, in, costs...)
+}
+
+// WriteBucketWithin is WriteBucket with a drawing that is no wider than width, if that is 40 or more. Sentences may be longer.
+func WriteBucketWithin(w io.Writer, width int, in limit.Inspection, costs ...int64) error {
 	p := &page{w: w}
 	p.line("%s of %s, %s", in.Rule.Name, strconv.Quote(in.Key), clock(in.Now))
 	p.line("")
@@ -30,7 +35,7 @@ func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
 	if in.Rule.Counts() {
 		p.rows(entryRows(in))
 	} else {
-		for _, line := range draw(in) {
+		for _, line := range draw(in, min(max(width, leastWidth), pageWidth)-beside) {
 			p.line("  %s", line)
 		}
 	}

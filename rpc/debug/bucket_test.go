@@ -319,8 +319,10 @@ func TestPagesAreNarrow(t *testing.T) {
 			Segment: limit.Span{Start: any64("start"), End: any64("end")}, Next: limit.Span{Start: any64("next start"), End: any64("next end")},
 			Credit: rapid.Int64Range(0, 1<<50).Draw(t, "credit"),
 		}
-		for _, line := range draw(in) {
-			if width := utf8.RuneCountInString(line); width > barWidth+2 {
+		cells := rapid.IntRange(leastWidth-beside, barWidth).Draw(t, "cells")
+		drawn := draw(in, cells)
+		for _, line := range drawn[:len(drawn)-1] { // the last one is the legend
+			if width := utf8.RuneCountInString(line); width > cells+2 {
 				t.Errorf("%d characters: %s", width, line)
 			}
 		}
@@ -365,7 +367,7 @@ func TestPagesOfEveryAlgorithm(t *testing.T) {
 					t.Errorf("%q is true of token buckets only:\n%s", other, page.String())
 				}
 			}
-			bar := draw(in)[1]
+			bar := draw(in, barWidth)[1]
 			length := r.Bound(now).NS - now
 			for what, want := range map[string]int64{"#": in.TAT - r.Begin(now), ".": r.Bound(now).NS - in.TAT} {
 				if got := int64(strings.Count(bar, what)); got < want*barWidth/length-1 || got > want*barWidth/length+1 {

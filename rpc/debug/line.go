@@ -15,8 +15,10 @@ import (
 
 // How wide a page is, in characters.
 const (
-	pageWidth = 100
-	barWidth  = pageWidth - 4 // without the indent and the ends
+	pageWidth  = 100
+	leastWidth = 40 // of a drawing
+	beside     = 4  // what of a page is not the bar: the indent and the ends
+	barWidth   = pageWidth - beside
 )
 
 // What the drawing of a line is made of.
@@ -49,16 +51,19 @@ type drawing struct {
 	marks    []mark
 }
 
+// width is how many cells it has.
+func (d *drawing) width() int { return len(d.cells) }
+
 // A mark says what is at a position.
 type mark struct {
 	at   int64
 	text string
 }
 
-// draw makes the drawing of in: what the limit's algorithm lets checks spend now, and how much of that is spent.
-func draw(in limit.Inspection) []string {
+// draw makes the drawing of in, so many cells wide: what the limit's algorithm lets checks spend now, and how much of that is spent.
+func draw(in limit.Inspection, width int) []string {
 	begin, bound := in.Rule.Begin(in.Now), in.Rule.Bound(in.Now).NS
-	d := &drawing{from: in.Now, to: max(bound, in.TAT, in.Segment.End, in.Next.End), cells: bytes.Repeat([]byte{' '}, barWidth)}
+	d := &drawing{from: in.Now, to: max(bound, in.TAT, in.Segment.End, in.Next.End), cells: bytes.Repeat([]byte{' '}, width)}
 	d.fill(begin, bound, free)
 	d.fill(in.Now, in.TAT, spent)
 	d.fill(in.TAT-in.Credit, in.TAT, credit)
@@ -88,20 +93,20 @@ func draw(in limit.Inspection) []string {
 		d.mark(bound, "can be spent up to here", in.Now)
 		right = relative(d.to, in.Now)
 	}
-	gap := barWidth + 2 - utf8.RuneCountInString("now"+right)
-	lines := []string{"now" + strings.Repeat(" ", gap) + right, "|" + string(d.cells) + "|"}
+	gap := width + 2 - utf8.RuneCountInString("now"+right)
+	lines := []string{"now" + strings.Repeat(" ", max(gap, 1)) + right, "|" + string(d.cells) + "|"}
 	return append(append(lines, d.pointers()...), explained)
 }
 
-// column is where a position lies among the cells: 0 to barWidth.
+// column is where a position lies among the cells: 0 to their number.
 func (d *drawing) column(at int64) int {
 	switch {
 	case at <= d.from:
 		return 0
 	case at >= d.to:
-		return barWidth
+		return d.width()
 	}
-	hi, lo := bits.Mul64(uint64(at-d.from), barWidth)
+	hi, lo := bits.Mul64(uint64(at-d.from), uint64(d.width()))
 	column, _ := bits.Div64(hi, lo, uint64(d.to-d.from))
 	return int(column)
 }
@@ -111,7 +116,7 @@ func (d *drawing) fill(from, to int64, with byte) {
 	if to <= max(from, d.from) {
 		return
 	}
-	start := min(d.column(from), barWidth-1)
+	start := min(d.column(from), d.width()-1)
 	for i := start; i < max(d.column(to), start+1); i++ {
 		d.cells[i] = with
 	}
@@ -137,7 +142,7 @@ func (d *drawing) pointers() []string {
 // pointer draws the marks before the n-th, and text where the n-th is: from there on, or up to there if that is too
 // near to the right end.
 func (d *drawing) pointer(n int, text string) string {
-	line := []rune(strings.Repeat(" ", barWidth+2))
+	line := []rune(strings.Repeat(" ", d.width()+2))
 	for _, m := range d.marks[:n] {
 		line[d.column(m.at)+1] = '|'
 	}
