@@ -12,15 +12,18 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/cmd/jeton/top"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 func bucketVerb() *cobra.Command {
 	var (
-		r    remote
-		hand operatorsHand
-		plan string
+		r       remote
+		hand    operatorsHand
+		plan    string
+		follows bool
+		every   time.Duration
 	)
 	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
@@ -28,16 +31,30 @@ func bucketVerb() *cobra.Command {
 		Short: "Show a bucket on its line: why a key is denied, and until when",
 		Long: "Show a bucket on its line: why a key is denied, and until when. Looking changes nothing.\n\n" +
 			"--fill fills the bucket first, --block denies every check for a time (jeton limits override shows it), and --unblock ends\n" +
-			"that. These take an operator's token or the cluster key, and stand in jeton audit.",
-		Example: "  jeton bucket login user:42\n  jeton bucket api user:42 --plan pro\n  jeton bucket login user:42 --fill\n  jeton bucket login user:42 --block 10m",
+			"that. These take an operator's token or the cluster key, and stand in jeton audit.\n\n" +
+			"--watch goes on until it is interrupted: in a terminal as a screen, and elsewhere as a line each time the bucket has changed.",
+		Example: "  jeton bucket login user:42\n  jeton bucket api user:42 --plan pro\n  jeton bucket login user:42 --fill\n  jeton bucket login user:42 --block 10m\n" +
+			"  jeton bucket login user:42 --watch",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hand.given = cmd.Flags().Changed("block")
 			if err := hand.check(args[1]); err != nil {
 				return err
 			}
+			switch {
+			case follows:
+				if err := checkEvery(every); err != nil {
+					return err
+				}
+			case cmd.Flags().Changed("every"):
+				return errors.New("--every: give --watch too, which asks again and again")
+			}
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				if err := hand.on(ctx, c, args[0], args[1]); err != nil {
 					return err
+				}
+				if follows {
+					w := bucketWatch{bucket: top.Bucket{Limit: args[0], Key: args[1]}, every: every, json: output.Value == "json", inspect: inspector(&r, c, plan)}
+					return w.run(cmd)
 				}
 				in, err := c.Inspect(ctx, args[1], limit.Named(args[0]), plan)
 				if err != nil {
@@ -53,6 +70,8 @@ func bucketVerb() *cobra.Command {
 	r.addFlags(cmd)
 	cmd.Flags().Var(output, "output", "form of the output")
 	cmd.Flags().StringVar(&plan, "plan", "", "show the bucket by the numbers of this plan, not by those that the last check went by")
+	cmd.Flags().BoolVar(&follows, "watch", false, "follow the bucket until interrupted")
+	cmd.Flags().DurationVar(&every, "every", time.Second, "how often --watch looks, 200ms or more")
 	cmd.Flags().BoolVar(&hand.fill, "fill", false, "fill the bucket first")
 	cmd.Flags().DurationVar(&hand.block, "block", 0, "deny every check of the key by this limit for so long, such as 10m")
 	cmd.Flags().BoolVar(&hand.unblock, "unblock", false, "end a block")

@@ -6,6 +6,7 @@
 //	dev, dev_…, swarm, child             three nodes and a gateway, as processes of this one
 //	gateway, gateway_document, keys      a gateway as a process, its document, its API keys
 //	check, bucket, limits…, cluster, audit   questions to a node, over remote
+//	bucket_watch, every, top_live        a bucket, again and again, and the screen that shows it
 //	hold, holds, settle                  likewise: costs that are estimates
 //	explain                              why a request was denied: a question to a gateway
 //	simulate                             limits against a log: no server, one call of cmd/simulate

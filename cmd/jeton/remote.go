@@ -30,29 +30,39 @@ func (r *remote) addFlags(cmd *cobra.Command) {
 
 // with calls f with a client and a context that ends with the timeout.
 func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	servers, err := r.servers()
-	if err != nil {
-		return err
-	}
-	if err := checkTimeout(r.timeout); err != nil {
-		return err
-	}
-	secure, err := r.credential.TLS()
-	if err != nil {
-		return err
-	}
-	token, err := r.credential.Token()
-	if err != nil {
-		return err
-	}
-	c, err := client.New(client.Config{Servers: servers, TLS: secure, Token: token})
+	c, err := r.connect()
 	if err != nil {
 		return err
 	}
 	defer c.Close() //nolint:errcheck // the answer has been read
-	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
+	return r.ask(cmd.Context(), func(ctx context.Context) error { return f(ctx, c) })
+}
+
+// ask asks something once, for as long as the timeout.
+func (r *remote) ask(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.explain(ctx, f(ctx, c))
+	return r.explain(ctx, f(ctx))
+}
+
+// connect makes a client, which its caller closes. It has not asked anything yet.
+func (r *remote) connect() (*client.Client, error) {
+	servers, err := r.servers()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTimeout(r.timeout); err != nil {
+		return nil, err
+	}
+	secure, err := r.credential.TLS()
+	if err != nil {
+		return nil, err
+	}
+	token, err := r.credential.Token()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Config{Servers: servers, TLS: secure, Token: token})
 }
 
 // servers are the addresses of --server.

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -134,10 +135,10 @@ var trailing = regexp.MustCompile(`(?m) +$`)
 // plainly is a frame without attributes, and without space at the end of its lines.
 func plainly(frame string) string { return trailing.ReplaceAllString(ansi.Strip(frame), "") + "\n" }
 
-// golden compares text with what testdata has.
+// golden compares text with what testdata has under a name.
 func golden(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
+	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -173,7 +174,7 @@ func TestFrames(t *testing.T) {
 		for name, keys := range map[string][]string{
 			"limits": nil, "keys": {"k"}, "nodes": {"n"}, "gateways": {"g"}, "help": {"?"}, "problems": {"p"},
 			"denials": {"d"}, "utilization-reversed": {"u", "r"}, "filter": {"/", "'limit-1"}, "filter-kept": {"/", "'login", "enter"},
-			"down": {"down", "down", "down"}, "end": {"end"}, "limit": {"enter"}, "node": {"n", "down", "down", "enter"}, "node-silent": {"n", "down", "enter"},
+			"down": {"down", "down", "down"}, "end": {"end"}, "limit": {"enter"}, "node": {"n", "down", "enter"}, "node-silent": {"n", "down", "down", "enter"},
 			"gateway": {"g", "enter"}, "back": {"enter", "esc"}, "tab": {"tab"}, "bucket": {"k", "down", "enter"}, "bucket-next": {"k", "down", "enter", "tab"},
 		} {
 			t.Run(fmt.Sprintf("%s-%dx%d", name, size.width, size.height), func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestFrames(t *testing.T) {
 				}
 				frame := s.Frame()
 				checkFrame(t, s, frame)
-				golden(t, fmt.Sprintf("%s-%dx%d", name, size.width, size.height), plainly(frame))
+				golden(t, fmt.Sprintf("%s-%dx%d.txt", name, size.width, size.height), plainly(frame))
 			})
 		}
 	}
@@ -199,7 +200,7 @@ func TestNoAnswer(t *testing.T) {
 		s.Failed(errors.New("no answer within 5s: \x1b[2J"), at.Add(39*time.Second+time.Duration(i)*time.Second))
 	}
 	frame := plainly(s.Frame())
-	golden(t, "no-answer-80x24", frame)
+	golden(t, "no-answer-80x24.txt", frame)
 	if strings.Contains(frame, "\x1b") {
 		t.Error("the error steers the terminal")
 	}
@@ -239,6 +240,15 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("%v does not end it", keys)
 		}
 	}
+}
+
+// The sample is a file, too, for the tests of jeton top in a terminal.
+func TestSample(t *testing.T) {
+	text, err := json.MarshalIndent(aView(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "view.json", string(text)+"\n")
 }
 
 func BenchmarkFrame(b *testing.B) {
