@@ -6,7 +6,7 @@
 //	dev, dev_…, swarm, child             three nodes and a gateway, as processes of this one
 //	gateway, gateway_document, keys      a gateway as a process, its document, its API keys
 //	check, bucket, limits…, cluster, audit   questions to a node, over remote
-//	bucket_watch, every, top_live        a bucket, again and again, and the screen that shows it
+//	top, top_looks, bucket_watch, every  questions that are asked again and again; top_live the screen that shows the answers
 //	hold, holds, settle                  likewise: costs that are estimates
 //	explain                              why a request was denied: a question to a gateway
 //	simulate                             limits against a log: no server, one call of cmd/simulate
@@ -58,7 +58,7 @@ func rootVerb(env cli.Lookup) *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), holdVerb(), holdsVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
-		auditVerb(), versionVerb(), benchVerb(), simulateVerb())
+		auditVerb(), topVerb(), versionVerb(), benchVerb(), simulateVerb())
 	cli.Prepare(root, env)
 	return root
 }

@@ -22,10 +22,13 @@ type remote struct {
 	timeout    time.Duration
 }
 
-func (r *remote) addFlags(cmd *cobra.Command) {
+func (r *remote) addFlags(cmd *cobra.Command) { r.addFlagsWith(cmd, 5*time.Second) }
+
+// addFlagsWith is addFlags for a verb that waits so long for an answer, if nothing else is said.
+func (r *remote) addFlagsWith(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().StringVar(&r.server, "server", "127.0.0.1:7700", "gRPC address of a node, or of several, a,b,c; also JETON_SERVER")
 	r.credential.AddFlags(cmd.Flags())
-	cmd.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+	cmd.Flags().DurationVar(&r.timeout, "timeout", timeout, "how long to wait for the answer")
 }
 
 // with calls f with a client and a context that ends with the timeout.

@@ -31,21 +31,32 @@ func (s *Screen) head() []line {
 	case s.alone():
 		return append([]line{{s.title("jeton bucket"), strong}}, s.stale()...)
 	}
-	lines := append([]line{{s.title("jeton top" + s.origin()), strong}}, s.stale()...)
+	lines, stale := []line{{s.title("jeton top" + s.origin()), strong}}, s.stale()
+	lines = append(lines, stale...)
 	if s.view == nil {
 		return append(lines, line{"waiting for the first answer", quiet})
 	}
-	t := &s.view.Total
-	rates := line{fmt.Sprintf("allowed %s/s  denied %s/s  failed open %s/s  errors %s/s", rate(t.Allowed), rate(t.Denied), rate(t.FailedOpen), rate(t.Errors)), strong}
-	if s.view.Seconds <= 0 {
-		rates = line{"measuring: rates come with the next answer", quiet}
+	known := append([]line{s.rates(), s.nodes()}, s.silentNodes()...)
+	if len(stale) > 0 {
+		for i := range known {
+			known[i].look = quiet
+		}
+		return append(append(lines, known...), line{"all of this is of " + s.heard.Format(clock), quiet})
 	}
-	lines = append(append(lines, rates, s.nodes()), s.silentNodes()...)
 	room := min(max(s.height/6, 1), 6)
 	if !s.lists() {
 		room = 1
 	}
-	return append(lines, s.problems(room)...)
+	return append(append(lines, known...), s.problems(room)...)
+}
+
+// rates are decisions a second.
+func (s *Screen) rates() line {
+	if s.view.Seconds <= 0 {
+		return line{"measuring: rates come with the next answer", quiet}
+	}
+	t := &s.view.Total
+	return line{fmt.Sprintf("allowed %s/s  denied %s/s  failed open %s/s  errors %s/s", rate(t.Allowed), rate(t.Denied), rate(t.FailedOpen), rate(t.Errors)), strong}
 }
 
 // title is the first line: what this is, and how late it is.

@@ -96,15 +96,15 @@ func (s *Screen) search() []line {
 	if asked == nil {
 		return nil
 	}
-	beginning := " that begin with " + shown(asked.Prefix)
+	prefix := " " + shown(asked.Prefix)
 	f := s.found
 	switch {
 	case f == nil || f.Search != *asked:
-		return []line{{"looking for keys" + beginning, quiet}}
+		return []line{{"looking for keys that begin with" + prefix, quiet}}
 	case f.Error != "":
-		return []line{{"keys" + beginning + ": " + shown(f.Error), warning}}
+		return []line{{"keys that begin with" + prefix + ": " + shown(f.Error), warning}}
 	}
-	text := "in memory: " + counted(len(f.Keys), "key", "keys") + beginning
+	text := "in memory: " + counted(len(f.Keys), "key that begins with", "keys that begin with") + prefix
 	if !f.Complete {
 		text += ", and maybe more"
 	}

@@ -37,7 +37,7 @@ func (s *Screen) page() []line {
 	case len(s.view.Problems) > 0:
 		return append([]line{{"problems, the worst first", strong}}, problemLines(s.view.Problems, s.width)...)
 	default:
-		return []line{{"no problems", good}}
+		return nil // the head says so
 	}
 	return []line{{shown(p.name) + " is not there any more", warning}}
 }

@@ -193,6 +193,17 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// Tables as text are for scripts too: their columns are where they are.
+func TestWrite(t *testing.T) {
+	for _, by := range Tables() {
+		var out strings.Builder
+		if err := Write(&out, aView(), Options{By: by, Sort: Denials, Top: 5}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "once-"+by+".txt", out.String())
+	}
+}
+
 // Where there is no answer the screen stays, and says since when.
 func TestNoAnswer(t *testing.T) {
 	s := aScreen(80, 24, Config{})
