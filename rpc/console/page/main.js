@@ -97,6 +97,8 @@ function who(me) {
   return [h("span", { class: "muted who" }, foreign(me.who)), h("form", { method: "post", action: "console/sign-out" }, h("button", {}, "Sign out"))];
 }
 
+const LATE = 3500; // milliseconds after which a view is stale
+
 let told = "live";
 
 function drawConnection() {
@@ -118,7 +120,7 @@ function connection() {
   const soon = wait > 0 ? `, again in ${wait} s` : "";
   switch (now) {
     case "live":
-      return ["live", "live"];
+      return state.at && Date.now() - state.at > LATE ? ["refused", `the next view is late${old}`] : ["live", "live"];
     case "paused":
       return ["paused", `paused while hidden${old}`];
     case "blind":

@@ -3,7 +3,7 @@ import { chart, inWords, SERIES } from "./chart.js";
 import { h } from "./dom.js";
 import { list, milliseconds, plural, short } from "./format.js";
 import { COLUMNS as BY_KEY, fewKeys } from "./keys.js";
-import { gatewayTable, nodeTable } from "./nodes.js";
+import { condition, gatewayTable, members, nodeTable } from "./nodes.js";
 import { ordering } from "./order.js";
 import { bar, foreign, limitLink, pill, table, waiting } from "./parts.js";
 import { state } from "./state.js";
@@ -49,6 +49,11 @@ const now = (view) => view.seconds ? null : h("p", { class: "muted" }, "Rates co
 // problems are what is wrong now, with what to do; or that nothing is.
 export function problems(view) {
   const all = view.problems ?? [];
+  const ill = members(view).map((m) => [m, ...condition(m)]).filter(([, kind]) => kind === "critical" || kind === "warning");
+  if (!all.length && ill.length) {
+    return h("section", { id: "problems", "aria-labelledby": "wrong" }, h("h2", { id: "wrong" }, "What is wrong now"),
+      h("ul", { class: "problems" }, ill.map(([m, kind, word, why]) => h("li", { "data-key": m.name, class: kind }, pill(kind, word), h("div", {}, h("p", { class: "what" }, foreign(m.name)), h("p", {}, foreign(why || word)))))));
+  }
   if (!all.length) return h("section", { class: "well", id: "problems", "aria-labelledby": "wrong" }, h("h2", { id: "wrong", class: "unseen" }, "What is wrong now"), h("p", {}, h("span", { class: "tick", "aria-hidden": "true" }, "✓"), " Nothing is wrong: ", healthy(view)));
   return h("section", { id: "problems", "aria-labelledby": "wrong" }, h("h2", { id: "wrong" }, "What is wrong now"),
     h("ul", { class: "problems" }, all.map((p) => h("li", { "data-key": `${p.severity} ${p.node ?? ""} ${p.what}`, class: p.severity },

@@ -13,8 +13,10 @@ export const state = {
   history: { at: [], allowed: [], denied: [], failed_open: [], errors: [], p50: [], p99: [] },
 };
 
-// take keeps a view, and its rates in the history. The first view of a stream has no rates.
+// take keeps a view, and its rates in the history. The first view of a stream has no rates: where an older one has, it stays until the
+// next comes.
 export function take(view) {
+  if (!view.seconds && state.view?.seconds) return;
   state.view = view;
   state.at = Date.now();
   if (!view.seconds) return;

@@ -1,7 +1,7 @@
 // The stream of views: one a second, as server-sent events. It is read with fetch, which tells why a stream is refused; EventSource
 // does not.
 
-const SILENT = 4000; // milliseconds without a view, after which the stream is taken for broken
+const SILENT = 10000; // milliseconds without a view, after which the stream is taken for broken
 const HIDDEN = 20000; // how long a page that is not seen keeps its stream: a browser has six connections to a node
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
