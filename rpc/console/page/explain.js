@@ -1,7 +1,7 @@
 // Explain: why a request was refused, by its id.
 import { read } from "./api.js";
 import { h } from "./dom.js";
-import { duration, escapeKey } from "./format.js";
+import { duration, escapeKey, unescapeKey } from "./format.js";
 import { adminURL } from "./nodes.js";
 import { code, foreign, keyHref, limitLink, pill, problem, table, time, words } from "./parts.js";
 import { gateway, state } from "./state.js";
@@ -9,7 +9,7 @@ import * as story from "./story.js";
 
 // open makes the view of #/explain or #/explain/ID.
 export function open(at, { redraw }) {
-  const asked = decodeURIComponent(at.rest ?? "");
+  const asked = unescapeKey(at.rest);
   const of = story.findID(asked);
   let record = null, failed = null, wrong = asked && !of ? asked : "", started = false, timer = 0;
 

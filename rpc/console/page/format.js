@@ -118,3 +118,12 @@ export function unescapeKey(escaped) {
     return escaped;
   }
 }
+
+// canonical is such a path as this page writes it: no piece of it leads elsewhere. What cannot be decoded stays.
+export function canonical(escaped) {
+  try {
+    return escapeKey(decodeURIComponent(escaped));
+  } catch {
+    return escaped;
+  }
+}

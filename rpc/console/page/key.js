@@ -4,10 +4,10 @@ import { condition, from, sentences, share } from "./bucket.js";
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
 import { drawing } from "./drawing.js";
-import { duration, percent, plural, unescapeKey, whole } from "./format.js";
+import { canonical, duration, percent, plural, unescapeKey, visible, whole } from "./format.js";
 import { needsToken } from "./may.js";
 import { setOverride, unsetOverride } from "./overrides.js";
-import { announce, foreign, keyHref, limitLink, pill, problem, table, words } from "./parts.js";
+import { announce, code, foreign, keyHref, limitLink, pill, problem, table, words } from "./parts.js";
 import { state } from "./state.js";
 import { count, numbers } from "./words.js";
 
@@ -17,8 +17,8 @@ const MOST = 8; // buckets of a key that are looked at
 // open makes the view of #/keys/LIMIT/KEY.
 export function open(at, { redraw }) {
   const cut = at.rest.indexOf("/");
-  const limit = unescapeKey(cut < 0 ? at.rest : at.rest.slice(0, cut)), escaped = cut < 0 ? "" : at.rest.slice(cut + 1);
-  const key = unescapeKey(escaped);
+  const limit = unescapeKey(cut < 0 ? at.rest : at.rest.slice(0, cut)), escaped = cut < 0 ? "" : canonical(at.rest.slice(cut + 1));
+  const key = unescapeKey(escaped), dots = key === "." || key === "..";
   const names = new Set([limit]), seen = new Map(), told = new Map();
   const aborter = new AbortController();
   let timer = 0, busy = false;
@@ -53,24 +53,25 @@ export function open(at, { redraw }) {
   }
 
   // The other limits of the key are those that have a bucket of it in memory.
-  read(`console/keys${query({ q: key, most: 5 })}`, aborter.signal).then((found) => {
+  if (!dots) read(`console/keys${query({ q: key, most: 5 })}`, aborter.signal).then((found) => {
     for (const k of found.keys ?? []) if (k.escaped === escaped || k.key === key) for (const l of k.limits ?? []) if (names.size < MOST) names.add(l);
     redraw();
   }, () => {});
-  look();
+  if (!dots) look();
 
   const act = actions(key, look);
   return {
-    title: () => `Key ${key}`,
+    title: () => `Key ${visible(key)}`,
     stop() {
       aborter.abort();
       clearTimeout(timer);
     },
     draw() {
       const others = Object.keys(state.limits ?? {}).filter((l) => !names.has(l));
+      const head = [h("p", { class: "crumbs" }, h("a", { href: "#/keys" }, "Keys"), " ›"), h("h1", { class: "keyname" }, foreign(key))];
+      if (dots) return [head, h("p", {}, "Browsers take this key for a part of a path, and cannot ask for it. The command line can:"), code(`jeton bucket ${limit} ${key}`, "the command")];
       return [
-        h("p", { class: "crumbs" }, h("a", { href: "#/keys" }, "Keys"), " ›"), h("h1", { class: "keyname" }, foreign(key)),
-        [...names].map((name) => bucketPart(name, seen.get(name), act)),
+        head, [...names].map((name) => bucketPart(name, seen.get(name), act)),
         others.length > 0 && h("p", { class: "tools" }, h("label", {}, "Another limit of this key ", h("select", { onchange: (e) => { if (e.target.value) location.hash = keyHref(e.target.value, escaped); } }, h("option", { value: "" }, "choose…"), others.map((l) => h("option", { value: l }, l))))),
       ];
     },

@@ -1,7 +1,7 @@
 // Keys: the hottest, those that are denied most, and a search.
 import { query, read } from "./api.js";
 import { h } from "./dom.js";
-import { escapeKey, list, percent, short, whole } from "./format.js";
+import { escapeKey, list, percent, short, visible, whole } from "./format.js";
 import { ordering } from "./order.js";
 import { bar, foreign, keyHref, limitLink, pill, problem, table } from "./parts.js";
 import { state } from "./state.js";
@@ -75,7 +75,7 @@ function results(q, limit, found) {
   const limits = limit ? [limit] : Object.keys(state.limits ?? {});
   return h("section", { id: "all-found", "aria-labelledby": "found" }, h("h2", { id: "found" }, "Found"),
     notes.map((n) => h("p", { class: "note" }, n)),
-    table({ caption: `Keys in memory that begin with ${q}`, hideCaption: true, rows: all.map(keyRow), columns: HEADS.map(([title, cls]) => [title, cls]), empty: "No key in memory begins like that." }),
+    table({ caption: `Keys in memory that begin with ${visible(q)}`, hideCaption: true, rows: all.map(keyRow), columns: HEADS.map(([title, cls]) => [title, cls]), empty: "No key in memory begins like that." }),
     !exact && limits.length > 0 && h("p", { class: "hint" }, "A key that is not in memory has its buckets on disk, or they are full. Look at ", foreign(q), " of ", limits.slice(0, 12).map((l, i) => [i > 0 && ", ", h("a", { href: keyHref(l, escapeKey(q)) }, foreign(l))]), "."));
 }
 

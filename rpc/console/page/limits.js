@@ -2,7 +2,7 @@
 import { read } from "./api.js";
 import { h } from "./dom.js";
 import { editor } from "./edit.js";
-import { short, whole } from "./format.js";
+import { short, unescapeKey, visible, whole } from "./format.js";
 import { auditTable, historyTable } from "./history.js";
 import { overridesPart } from "./overrides.js";
 import { needsToken } from "./may.js";
@@ -23,7 +23,7 @@ const COLUMNS = {
 
 // open makes the view of all limits, or of one.
 export function open(at, { redraw }) {
-  const name = at.rest ? decodeURIComponent(at.rest) : "";
+  const name = at.rest ? unescapeKey(at.rest) : "";
   let show = "", edit = null, filter = "", more = MOST;
   const loaded = { overrides: null, history: null, audit: null };
   const overrides = overridesPart(name, redraw);
@@ -76,7 +76,7 @@ export function open(at, { redraw }) {
 
   return {
     turn,
-    title: () => (name ? `Limit ${name}` : "Limits"),
+    title: () => (name ? `Limit ${visible(name)}` : "Limits"),
     stop: () => edit?.stop(),
     draw() {
       if (edit) return edit.draw();

@@ -31,7 +31,7 @@ function route() {
 function go() {
   if (location.hash && !location.hash.startsWith("#/")) return; // the link that skips the head
   const at = route();
-  const module = at.tab === "keys" && at.rest ? key : VIEWS[at.tab];
+  const module = at.tab === "keys" && at.rest.includes("/") ? key : VIEWS[at.tab];
   const same = shown && module && shown.module === module && shown.path === at.path;
   if (same && shown.view.turn) {
     shown.view.turn(at); // only the parameters have changed

@@ -1,6 +1,6 @@
 // The ring drawn: which node owns which share of the partitions, and keeps which share of their replicas.
 import { h, s } from "./dom.js";
-import { percent } from "./format.js";
+import { percent, visible } from "./format.js";
 import { foreign } from "./parts.js";
 
 const COLOURS = 9; // as many as the stylesheet has
@@ -23,7 +23,7 @@ function arcs(nodes, value, outer, inner) {
     const share = total ? value(n) / total : 0;
     const path = share > 0 ? arc(at, at + share, outer, inner) : "";
     at += share;
-    return path && s("path", { class: `node${i % COLOURS}`, d: path }, s("title", {}, `${n.name}: ${value(n)}`));
+    return path && s("path", { class: `node${i % COLOURS}`, d: path }, s("title", {}, `${visible(n.name)}: ${value(n)}`));
   });
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { condition, line, sentences, share, steps } from "../page/bucket.js";
-import { bytes, duration, escapeKey, list, milliseconds, parseDuration, percent, short, unescapeKey, visible } from "../page/format.js";
+import { bytes, canonical, duration, escapeKey, list, milliseconds, parseDuration, percent, short, unescapeKey, visible } from "../page/format.js";
 import { arc } from "../page/ring.js";
 import { decided, exchange, findID, gatewayName, headline, passes, verdict } from "../page/story.js";
 import { numbers, outcome } from "../page/words.js";
@@ -29,6 +29,9 @@ test("texts from outside steer nothing", () => {
   assert.equal(visible("👩‍🚀"), "👩‍🚀", "emoji stay together");
   assert.ok(!/\p{Cs}/u.test(visible("a\ud800")), "half a character is none");
   for (const key of ["user:42", "a/b?c#d%", "<script>", "\u0000\n", "ä日😀"]) assert.equal(unescapeKey(escapeKey(key)), key);
+  assert.equal(canonical("ip:2001:db8::/64"), "ip%3A2001%3Adb8%3A%3A%2F64");
+  assert.equal(canonical("a/../../debug"), "a%2F..%2F..%2Fdebug", "a link leads nowhere else");
+  assert.equal(canonical("%ff"), "%ff");
   assert.equal(unescapeKey("%ff"), "%ff", "what cannot be decoded stays");
 });
 
