@@ -31,8 +31,12 @@ export function open(at, { redraw }) {
   function turn(next) {
     show = next.query.get("show") ?? "";
     const wants = next.query.get("edit");
-    if (wants === null) edit = null;
-    else if (!edit) edit = editor(wants, redraw);
+    if (wants === null) {
+      edit?.stop();
+      edit = null;
+    } else {
+      edit ??= editor(wants, redraw);
+    }
     if (show === "overrides" || name) overrides.load();
     if (show === "history") load("history", "v1/limits/history");
     if (show === "audit") load("audit", "v1/audit?last=200");
@@ -74,6 +78,7 @@ export function open(at, { redraw }) {
     audit: () => part(loaded.audit, auditTable),
   };
 
+  turn(at);
   return {
     turn,
     title: () => (name ? `Limit ${visible(name)}` : "Limits"),
@@ -84,7 +89,6 @@ export function open(at, { redraw }) {
       return [h("h1", {}, "Limits"), gateway() && h("p", { class: "note" }, "These are the limits as this gateway knows them. They are changed at a node of the cluster."), !gateway() && state.me.cluster && parts(), (shown[show] ?? all)()];
     },
     drawn: (main) => edit?.drawn(main),
-    ...(turn(at), {}),
   };
 }
 

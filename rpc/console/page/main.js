@@ -35,6 +35,8 @@ function go() {
   const same = shown && module && shown.module === module && shown.path === at.path;
   if (same && shown.view.turn) {
     shown.view.turn(at); // only the parameters have changed
+    draw();
+    if (document.activeElement === document.body) main.focus({ preventScroll: true }); // what had the focus is gone
     return;
   }
   const first = shown === null;
