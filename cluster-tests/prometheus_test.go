@@ -154,7 +154,7 @@ func (w *watched) keepAsking(callers int, method, address, path, body string, he
 				}
 				r.Header = header.Clone()
 				if a, err := w.client.Do(r); err == nil {
-					a.Body.Close() //nolint:errcheck // nobody reads it
+					a.Body.Close()
 				}
 			}
 		})

@@ -10,16 +10,17 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 )
 
 func main() {
+	log.SetFlags(0)
 	into := flag.String("into", "deploy/grafana", "the folder to write to")
 	flag.Parse()
 	if err := write(*into); err != nil {
-		fmt.Fprintln(os.Stderr, "dashboards:", err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 

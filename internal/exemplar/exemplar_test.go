@@ -20,7 +20,7 @@ func spanning(ctx context.Context, flags trace.TraceFlags) context.Context {
 
 // TestExemplar observes with a trace that is sampled, and with one that is not.
 func TestExemplar(t *testing.T) {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Buckets: []float64{1}})
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Help: "A test.", Buckets: []float64{1}})
 	Observe(h, 0.5, Of(spanning(t.Context(), trace.FlagsSampled)))
 	Observe(h, 2, Of(spanning(t.Context(), 0)))
 	Observe(h, 2, Of(t.Context()))
@@ -37,15 +37,20 @@ func TestExemplar(t *testing.T) {
 	}
 }
 
+// below is a context so many values deep below another.
+func below(ctx context.Context, depth int) context.Context {
+	type key int
+	if depth == 0 {
+		return ctx
+	}
+	return below(context.WithValue(ctx, key(depth), depth), depth-1)
+}
+
 // BenchmarkObserve reports what an observation costs in a context as deep as that of a call: by itself, as it is made of what is not sampled, and with an
 // exemplar.
 func BenchmarkObserve(b *testing.B) {
-	type key int
-	deep := context.Context(b.Context())
-	for i := range 12 {
-		deep = context.WithValue(deep, key(i), i)
-	}
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Buckets: metrics.LatencyBuckets()})
+	deep := below(b.Context(), 12)
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Help: "A test.", Buckets: metrics.LatencyBuckets()})
 	b.Run("plain", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
