@@ -44,6 +44,7 @@ limits:
   x: {capacity: 1000000000, refill: 1000000000/s}
   y: {capacity: 1000000000, refill: 1000000000/s}
   z: {capacity: 1000000000, refill: 1000000000/s}
+  gauged: {capacity: 1000000000, refill: 1000000000/s, gauges: 5}
 `
 
 // requestsOf are checks of n keys of 16 bytes.
@@ -59,6 +60,7 @@ func requestsOf(n int, cost int64, names ...string) []limit.Request {
 func BenchmarkCheck(b *testing.B) {
 	b.Run("one key", func(b *testing.B) { benchmark(b, requestsOf(1, 1, "x"), true) })
 	b.Run("100 keys", func(b *testing.B) { benchmark(b, requestsOf(100, 1, "x"), true) })
+	b.Run("100 keys with gauges", func(b *testing.B) { benchmark(b, requestsOf(100, 1, "gauged"), true) })
 	b.Run("denied", func(b *testing.B) { benchmark(b, requestsOf(10_000, 1_000_000_001, "x"), false) })
 	b.Run("three limits", func(b *testing.B) { benchmark(b, requestsOf(100, 1, "x", "y", "z"), true) })
 	b.Run("receipt", func(b *testing.B) {

@@ -23,12 +23,6 @@ type pick struct {
 // A mark is an annotation: a line where a query has a value.
 type mark struct{ title, says, query, color string }
 
-// fields is an object of JSON.
-type fields = map[string]any
-
-// source is the data source, which people pick.
-var source = fields{"type": "prometheus", "uid": "${source}"}
-
 // document is the board as Grafana reads it.
 func (b board) document() fields {
 	variables := []any{fields{"name": "source", "label": "Data source", "type": "datasource", "query": "prometheus"}}

@@ -46,6 +46,12 @@ const (
 	red    = "red"
 )
 
+// fields is an object of JSON.
+type fields = map[string]any
+
+// source is the data source, which people pick.
+var source = fields{"type": "prometheus", "uid": "${source}"}
+
 // document is the panel as Grafana reads it, without its place.
 func (p panel) document() fields {
 	targets := []any{}
