@@ -10,12 +10,14 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
@@ -47,8 +49,9 @@ func (e *Gateway) adminHandler() (http.Handler, error) {
 		a.pages.Handle(pattern, h)
 	}
 	for _, c := range e.clusters {
+		asks := operators{c.client, c.field()}
 		handler, err := web.NewAPI(web.APIConfig{
-			Limiter: operators{c.client, c.field()}, Limits: c.limits, Other: a.pages, Registerer: c.register(e.metrics, e.now.Load().doc), Logger: c.log(e.cfg.Logger),
+			Limiter: asks, Operator: asks, Limits: c.limits, Other: a.pages, Registerer: c.register(e.metrics, e.now.Load().doc), Logger: c.log(e.cfg.Logger),
 		})
 		if err != nil {
 			return nil, err
@@ -79,20 +82,36 @@ func (a *admin) routes() map[string]http.Handler {
 
 // operators ask the cluster through a gateway. Where the nodes do not take that from it, the error says what the gateway needs.
 type operators struct {
-	limit.Limiter
+	*client.Client
 
 	field string // that describes the cluster
 }
 
 // Inspect implements [limit.Inspector].
 func (o operators) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
-	in, err := o.Limiter.Inspect(ctx, key, ref, plan)
+	in, err := o.Client.Inspect(ctx, key, ref, plan)
 	return in, o.needsToken(err)
 }
 
 // Reset implements [limit.Resetter].
 func (o operators) Reset(ctx context.Context, key string, ref limit.Ref) error {
-	return o.needsToken(o.Limiter.Reset(ctx, key, ref))
+	return o.needsToken(o.Client.Reset(ctx, key, ref))
+}
+
+// Fill implements [web.Operator].
+func (o operators) Fill(ctx context.Context, name, key string) error {
+	return o.needsToken(o.Client.Fill(ctx, name, key))
+}
+
+// SetOverride implements [web.Operator].
+func (o operators) SetOverride(ctx context.Context, over limit.Override, within time.Duration) error {
+	return o.needsToken(o.Client.SetOverride(ctx, client.Override{Limit: over.Limit, Key: over.Key, Says: over.Says, For: within}))
+}
+
+// UnsetOverride implements [web.Operator].
+func (o operators) UnsetOverride(ctx context.Context, name, key string) (was bool, err error) {
+	was, err = o.Client.UnsetOverride(ctx, name, key, "")
+	return was, o.needsToken(err)
 }
 
 func (o operators) needsToken(err error) error {

@@ -67,6 +67,10 @@ func send(t *testing.T, c *http.Client, scheme, method, address, path, token str
 		body = `{"key":"k","limits":["demo"],"for":"60s"}`
 	case path == "/v1/settle":
 		body = `{"hold":"` + limit.Hold{Key: "k", Limits: []limit.Held{{Limit: "demo", ID: 1}}}.String() + `","cost":0}`
+	case path == "/v1/fill":
+		body = `{"limit":"demo","key":"k"}`
+	case path == "/v1/overrides" && method == http.MethodPut:
+		body = `{"limit":"demo","key":"other","says":"deny","for":"10m"}`
 	case path == "/v1/return":
 		body = `{"key":"k","receipts":[]}`
 	case method == http.MethodPut:

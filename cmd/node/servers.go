@@ -22,12 +22,15 @@ func (n *Node) openServers() (err error) {
 	}
 	pages := debug.Config{Inspector: n.decides, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
 	api := web.APIConfig{Limiter: n.decides, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
+	operators := rpc.Operators{Limits: n.Limits, Filler: n.decides}
 	if m := n.member; m != nil {
 		peer := m.peerService()
 		cfg.Tables, cfg.Cluster, cfg.Peer, cfg.Adopted = m.tables, m.cluster, &peer, m.awaitAdopted
 		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster, Limits: n.Limits, Adopted: m.awaitAdopted}
+		operators.Cluster, operators.Adopted = m.cluster, m.awaitAdopted
 		api.Resetter = rpc.Resets{Resetter: n.decides, Cluster: m.cluster}
 	}
+	api.Operator = operators
 	services, err := n.openServices()
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ func TestList(t *testing.T) {
 // Who asks for a path that is not there is told of all those under /v1/.
 func TestCalls(t *testing.T) {
 	const want = "POST /v1/check, POST /v1/check-all, POST /v1/hold, POST /v1/settle, POST /v1/extend, POST /v1/return, POST /v1/GetRateLimits, GET /v1/HealthCheck, GET /v1/LiveCheck, GET /v1/limits, PUT /v1/limits, GET /v1/limits/history, GET /v1/overrides, " +
+		"PUT /v1/overrides, DELETE /v1/overrides, POST /v1/fill, " +
 		"GET /v1/audit, " +
 		"GET /v1/buckets/{limit}/{key...} or " +
 		"DELETE /v1/buckets/{limit}/{key...}"

@@ -19,6 +19,7 @@ const (
 	historyPath   = limitsPath + "/history"
 	auditPath     = apiPrefix + "audit"
 	overridesPath = apiPrefix + "overrides"
+	fillPath      = apiPrefix + "fill"
 )
 
 // An answerer answers one request.

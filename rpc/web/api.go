@@ -29,6 +29,8 @@ type APIConfig struct {
 	Limits func() *limit.Document
 	// Stored is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
 	Stored Stored
+	// Operator does what operators ask for; nil: there is none, and it is refused.
+	Operator Operator
 	// Resetter fills buckets; nil: the Limiter does.
 	Resetter limit.Resetter
 	// Other answers every path outside /v1/; nil answers 404.
@@ -66,9 +68,11 @@ type Stored interface {
 //	POST        /v1/extend                   {"key", "receipt"} → limit.Decision, 200 or 429; {"hold", "for", "cost"} → limit.Settled
 //	POST        /v1/return                   {"key", "receipts"} → {"returned"}
 //	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection (?plan=pro: by that plan's numbers); DELETE fills it, 204
-//	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document
+//	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document (?dry_run=true: only says what it would change)
 //	GET         /v1/limits/history           their last versions (?version=3: that one, with its document)
-//	GET         /v1/overrides                what is set for keys (?limit=login&after=…), in pages
+//	POST        /v1/fill                     {"limit", "key"}: fills a bucket, 204; the audit log has it before
+//	GET PUT     /v1/overrides                what is set for keys (?limit=login&after=…), in pages; PUT {"limit", "key", "says", "for"} sets one, 204
+//	DELETE      /v1/overrides                takes one away (?limit=login&key=user:42), 204
 //	GET         /v1/audit                    what operators have done (?last=20)
 //
 // Who may ask is for a guard to say: see [NewGuard].

@@ -5,7 +5,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ func etag(version uint64) string { return strconv.Quote(strconv.FormatUint(versi
 
 // putLimits answers PUT /v1/limits: the whole document, in YAML or JSON. With If-Match it takes effect only if that version is in
 // force, or any for *; without, only if the one is that it says it was made from. Only with ?remove=true are limits removed that
-// it leaves out.
+// it leaves out. With ?dry_run=true nothing takes effect: the answer is what would change.
 func (a *api) putLimits(r *http.Request) (reply, error) {
 	asked, err := askedToApply(r)
 	if err != nil {
@@ -69,16 +68,17 @@ func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
 		}
 		asked.Version = n
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
+	const has = "the parameters are remove=true, which removes the limits that the document leaves out, and dry_run=true, which only says what would change"
+	query, err := parameters(r, has, "remove", "dry_run")
 	if err != nil {
-		return nil, &limit.FieldError{Field: "query", Problem: "is malformed: the only parameter is remove=true"}
+		return nil, err
 	}
-	for name, values := range query {
-		if name != "remove" || len(values) != 1 || values[0] != "true" && values[0] != "false" {
-			return nil, &limit.FieldError{Field: "query", Problem: "is unknown: the only parameter is remove=true, which removes the limits that the document leaves out"}
+	for _, values := range query {
+		if values[0] != "true" && values[0] != "false" {
+			return nil, &limit.FieldError{Field: "query", Problem: has}
 		}
-		asked.Remove = values[0] == "true"
 	}
+	asked.Remove, asked.DryRun = query.Get("remove") == "true", query.Get("dry_run") == "true"
 	if err := limit.CheckSize(r.ContentLength); err != nil {
 		return nil, tooLarge(err.Error())
 	}

@@ -34,8 +34,13 @@ func (a *api) route(r *http.Request) (string, answerer) {
 		return path, a.limitsBy(r)
 	case auditPath:
 		return path, a.ofCluster(r, a.audit)
+	case fillPath:
+		if a.Operator == nil {
+			return "other", refuse(notFound(access.NodeHTTP))
+		}
+		return path, method(r, map[string]answerer{http.MethodPost: a.fill})
 	case overridesPath:
-		return path, a.ofCluster(r, a.overrides)
+		return path, a.overridesBy(r)
 	case historyPath:
 		return path, a.ofCluster(r, a.history)
 	}
