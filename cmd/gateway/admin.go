@@ -10,14 +10,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/rpc/access"
-	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/console"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
@@ -30,6 +29,7 @@ const limitsPath = "/v1/limits"
 //	/debug/config /debug/pprof/ what is in force, and profiles
 //	/v1/denials/{id}            why a request was refused
 //	/v1/…                       the JSON API of a node
+//	/ /console/…                the console: see package console
 type admin struct {
 	*Gateway
 	pages *http.ServeMux
@@ -42,8 +42,8 @@ type api struct {
 	http.Handler // which passes on to the pages what does not begin with /v1/
 }
 
-// adminHandler makes the handler of the admin listener.
-func (e *Gateway) adminHandler() (http.Handler, error) {
+// adminHandler makes the handler of the admin listener, and the console, which is part of it.
+func (e *Gateway) adminHandler() (http.Handler, *console.Console, error) {
 	a := &admin{Gateway: e, pages: http.NewServeMux(), apis: map[string]api{}}
 	for pattern, h := range a.routes() {
 		a.pages.Handle(pattern, h)
@@ -54,21 +54,28 @@ func (e *Gateway) adminHandler() (http.Handler, error) {
 			Limiter: asks, Operator: asks, Limits: c.limits, Other: a.pages, Registerer: c.register(e.metrics, e.now.Load().doc), Logger: c.log(e.cfg.Logger),
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		a.apis[c.name] = api{c, handler}
 	}
-	guard, err := web.NewGuard(a, web.GuardConfig{
-		Door: access.GatewayHTTP, Beyond: !isLoopback(e.admin.listener.Addr()), Tokens: a.counts,
-		Where: "one of the tokens in admin.token_file", Registerer: e.metrics,
+	cookies, err := web.NewCookies(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err := e.newConsole(a, a.counts, cookies)
+	if err != nil {
+		return nil, nil, err
+	}
+	guard, err := web.NewGuard(shown, web.GuardConfig{
+		Door: access.GatewayHTTP, Beyond: !isLoopback(e.admin.listener.Addr()), Tokens: a.counts, Cookies: cookies, Where: adminWhere, Registerer: e.metrics,
 	})
-	return named(guard), err
+	return named(guard), shown, err
 }
 
 // routes are the handlers of the gateway's own pages, by their patterns.
 func (a *admin) routes() map[string]http.Handler {
 	routes := map[string]http.Handler{
-		"GET /{$}":             http.HandlerFunc(index),
+		"GET /{$}":             http.HandlerFunc(home),
 		"GET /debug/{$}":       http.HandlerFunc(index),
 		"GET /debug/config":    http.HandlerFunc(a.config),
 		"GET /metrics":         promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}),
@@ -78,47 +85,6 @@ func (a *admin) routes() map[string]http.Handler {
 	}
 	maps.Copy(routes, web.Profiles())
 	return routes
-}
-
-// operators ask the cluster through a gateway. Where the nodes do not take that from it, the error says what the gateway needs.
-type operators struct {
-	*client.Client
-
-	field string // that describes the cluster
-}
-
-// Inspect implements [limit.Inspector].
-func (o operators) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
-	in, err := o.Client.Inspect(ctx, key, ref, plan)
-	return in, o.needsToken(err)
-}
-
-// Reset implements [limit.Resetter].
-func (o operators) Reset(ctx context.Context, key string, ref limit.Ref) error {
-	return o.needsToken(o.Client.Reset(ctx, key, ref))
-}
-
-// Fill implements [web.Operator].
-func (o operators) Fill(ctx context.Context, name, key string) error {
-	return o.needsToken(o.Client.Fill(ctx, name, key))
-}
-
-// SetOverride implements [web.Operator].
-func (o operators) SetOverride(ctx context.Context, over limit.Override, within time.Duration) error {
-	return o.needsToken(o.Client.SetOverride(ctx, client.Override{Limit: over.Limit, Key: over.Key, Says: over.Says, For: within}))
-}
-
-// UnsetOverride implements [web.Operator].
-func (o operators) UnsetOverride(ctx context.Context, name, key string) (was bool, err error) {
-	was, err = o.Client.UnsetOverride(ctx, name, key, "")
-	return was, o.needsToken(err)
-}
-
-func (o operators) needsToken(err error) error {
-	if errors.Is(err, limit.ErrUnauthenticated) {
-		return fmt.Errorf("the nodes allow this only with a token: give the gateway one in %s.token_file: %w", o.field, err)
-	}
-	return err
 }
 
 // counts says of a token whether it is an operator's, and whether the document in force has tokens.
@@ -218,6 +184,15 @@ func noDenial(err error) *web.Problem {
 		p.Name, p.Status = "denial-elsewhere", http.StatusMisdirectedRequest
 	}
 	return p
+}
+
+// home answers GET / to programs: the guard lets everybody ask, for the page where browsers sign in.
+func home(w http.ResponseWriter, r *http.Request) {
+	if !web.CallerOf(r.Context()).Look {
+		web.WriteProblem(w, web.NeedsToken(adminWhere))
+		return
+	}
+	index(w, r)
 }
 
 func index(w http.ResponseWriter, _ *http.Request) {

@@ -73,11 +73,13 @@ func (e *Gateway) openCore(s *setup) (err error) {
 
 // openServers makes the ways in and starts them on their listeners.
 func (e *Gateway) openServers(s *setup) error {
-	admin, err := e.adminHandler()
+	admin, shown, err := e.adminHandler()
 	if err != nil {
 		return err
 	}
-	e.admin.prepare(web.NewServer(nil, e.cfg.Logger), web.Counted(admin), e.cfg.Logger)
+	server := web.NewServer(nil, e.cfg.Logger)
+	server.RegisterOnShutdown(shown.Stop) // which waits for requests that end by themselves
+	e.admin.prepare(server, web.Counted(admin), e.cfg.Logger)
 	foreign, err := e.foreignList(s.doc.Doors)
 	if err != nil {
 		return err

@@ -163,6 +163,8 @@ func lockData(dir string) (unlock func(), err error) {
 
 var welcomeText = template.Must(template.New("welcome").Parse(
 	`jeton dev: {{if eq 1 (len .Nodes)}}one node{{else}}{{len .Nodes}} nodes{{end}}, data in {{.Data}}
+
+  console  http://{{.First.HTTP}}/ in a browser. To change things there, sign in with what this prints: cat {{.Token}}
 {{range .Nodes}}
   {{.Name}}   gRPC {{.GRPC}}   HTTP http://{{.HTTP}}   process {{.PID}}{{end}}
   gateway  HTTP http://{{.Proxy}}   process {{.GatewayPID}}
@@ -254,7 +256,7 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		server = "" // the default needs no flag
 	}
 	return welcomeText.Execute(w, map[string]any{
-		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
+		"Token": filepath.Join(data, s.nodes[0].name, "token"), "Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
 		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others, "Doors": local(front.at("doors")), "RedisPort": portOf(s.nodes[0].at("redis")),

@@ -61,7 +61,8 @@ func (n *Node) openServers() (err error) {
 	return nil
 }
 
-// httpServer is the server of the doors that speak HTTP, of the JSON API and the pages behind both, with the guard before all of them.
+// httpServer is the server of the console, the doors that speak HTTP, the JSON API and the pages, each before the next, with the guard
+// before all of them.
 func (n *Node) httpServer(cfg web.APIConfig, services []doors.Service) (*http.Server, error) {
 	api, err := web.NewAPI(cfg)
 	if err != nil {
@@ -71,10 +72,20 @@ func (n *Node) httpServer(cfg web.APIConfig, services []doors.Service) (*http.Se
 	if err != nil {
 		return nil, err
 	}
-	guarded, err := web.NewGuard(doors.Web(services, api), web.GuardConfig{
-		Door: access.NodeHTTP, Beyond: isRemote(n.httpListener), Tokens: tokens.Counts, Name: tokens.Name, Where: tokens.Where(), Registerer: n.metrics,
+	cookies, err := n.cookies()
+	if err != nil {
+		return nil, err
+	}
+	shown, err := n.newConsole(doors.Web(services, api), tokens, cookies)
+	if err != nil {
+		return nil, err
+	}
+	guarded, err := web.NewGuard(shown, web.GuardConfig{
+		Door: access.NodeHTTP, Beyond: isRemote(n.httpListener), Tokens: tokens.Counts, Name: tokens.Name, Where: tokens.Where(), Cookies: cookies, Registerer: n.metrics,
 	})
-	return web.NewServer(guarded, n.cfg.Logger), err
+	server := web.NewServer(guarded, n.cfg.Logger)
+	server.RegisterOnShutdown(shown.Stop) // which waits for requests that end by themselves
+	return server, err
 }
 
 // doorList is the doors of the node: those that it has listeners for.

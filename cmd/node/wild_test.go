@@ -304,7 +304,7 @@ func FuzzEveryMethod(f *testing.F) {
 // FuzzEveryRoute sends every route of the JSON API, and the debug pages, bodies and paths of anything.
 func FuzzEveryRoute(f *testing.F) {
 	v := startVictim(f, "")
-	routes := []string{"/v1/check", "/v1/extend", "/v1/return", "/v1/limits", "/v1/buckets/demo/", "/v1/buckets/", "/debug/ring", "/debug/actors", "/debug/buckets/demo/", "/readyz", "/", "/v1/hold", "/v1/settle"}
+	routes := []string{"/v1/check", "/v1/extend", "/v1/return", "/v1/limits", "/v1/buckets/demo/", "/v1/buckets/", "/debug/ring", "/debug/actors", "/debug/buckets/demo/", "/readyz", "/", "/v1/hold", "/v1/settle", "/v1/fill", "/v1/overrides", "/console/keys", "/console/try", "/console/sign-in", "/console/me"}
 	verbs := []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodHead, "BREW"}
 	for i := range routes {
 		for _, body := range []string{

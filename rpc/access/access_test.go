@@ -54,8 +54,11 @@ func TestWhatTakesNoProof(t *testing.T) {
 			"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/grpc.health.v1.Health/Watch",
 			"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 		},
-		access.NodeHTTP:    {"GET /", "GET /livez", "GET /readyz", "GET /metrics", "POST /v1/check", "POST /v1/check-all", "POST /v1/hold", "POST /v1/settle", "POST /v1/extend", "POST /v1/return", "GET /v1/limits", "POST /v1/GetRateLimits", "GET /v1/HealthCheck", "GET /v1/LiveCheck"},
-		access.GatewayHTTP: {"GET /livez", "GET /readyz", "GET /metrics"},
+		access.NodeHTTP: {
+			"GET /", "GET /livez", "GET /readyz", "GET /metrics", "POST /v1/check", "POST /v1/check-all", "POST /v1/hold", "POST /v1/settle", "POST /v1/extend", "POST /v1/return", "GET /v1/limits", "POST /v1/GetRateLimits", "GET /v1/HealthCheck", "GET /v1/LiveCheck",
+			"GET /console/signin.css", "POST /console/sign-in", "POST /console/sign-out",
+		},
+		access.GatewayHTTP: {"GET /livez", "GET /readyz", "GET /metrics", "GET /", "GET /console/signin.css", "POST /console/sign-in", "POST /console/sign-out"},
 		access.GatewayGRPC: {
 			"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "/envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLimitQuotas",
 			"/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit", "/kuadrant.service.ratelimit.v1.RateLimitService/Report", "/kuadrant.service.ratelimit.v1.RateLimitService/Reserve", "/kuadrant.service.ratelimit.v1.RateLimitService/Commit",

@@ -27,7 +27,7 @@ func Markdown() string {
 			Change: "a token, but with `--insecure`; no web page", Key: "",
 		}},
 		{GatewayHTTP, "A gateway's operator port, 7781", [...]string{
-			Reach: "nothing", Check: "", Look: "a token, where the document has `admin.token_file`; no web page",
+			Reach: "nothing", Check: "nothing; no web page elsewhere", Look: "a token, where the document has `admin.token_file`; no web page",
 			Change: "a token, where the document has `admin.token_file`; no web page", Key: "",
 		}},
 		{GatewayGRPC, "A gateway's doors that speak gRPC, 7783", [...]string{

@@ -14,6 +14,7 @@ import (
 // Paths, and prefixes of paths.
 const (
 	apiPrefix     = "/v1/"
+	consolePrefix = "/console/"
 	bucketPrefix  = apiPrefix + "buckets/"
 	limitsPath    = apiPrefix + "limits"
 	historyPath   = limitsPath + "/history"

@@ -25,6 +25,8 @@ type GuardConfig struct {
 	Tokens func(token string) (counts, exist bool)
 	// Name is what the audit log calls the owner of a token that counts; nil: all are called "a token".
 	Name func(token string) string
+	// Cookies are those of the console, which stand for a token in requests of its own pages; nil: none are taken.
+	Cookies *Cookies
 	// Where says where an operator finds a token, as what follows "send the header Authorization: Bearer with". Required.
 	Where string
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -35,9 +37,11 @@ type GuardConfig struct {
 //
 //	not in the table ──▶ 404, 405 (401 for a client that may not look)
 //	a web page's request, or on loopback a request for another host ──▶ 403, but for probes
+//	a request with a cookie of the console that is not surely of its own pages ──▶ 403
 //	a request that needs an operator, without a token ──▶ 401
 //
-// Browsers attach no token to a request that a page makes up, so a request with a token passes the other checks.
+// Browsers attach no token to a request that a page makes up, so a request with a token passes the other checks. They do attach cookies: one
+// stands for its token only where [ownOrigin] says so.
 type guard struct {
 	GuardConfig
 	next    http.Handler
@@ -72,12 +76,15 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if entry.Need >= access.Change {
 		r = r.WithContext(access.WithIdentity(r.Context(), g.identity(r)))
 	}
+	if path := r.URL.Path; path == "/" || strings.HasPrefix(path, consolePrefix) {
+		r = r.WithContext(withCaller(r.Context(), g.caller(r, entry.Need)))
+	}
 	g.next.ServeHTTP(w, r)
 }
 
 // admit says why a request is refused, or nil if it is not.
 func (g *guard) admit(r *http.Request, need access.Need) error {
-	token, _ := bearer.Cut(r.Header.Get("Authorization"))
+	token := g.token(r)
 	counts, exist := g.Tokens(token)
 	if need > access.Reach && !counts {
 		if err := g.foreign(r); err != nil {
@@ -89,20 +96,72 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 		return nil
 	}
 	g.metrics.unauthorized.Inc()
-	detail := "send the header Authorization: Bearer with " + g.Where
-	if token != "" {
-		detail = "the token is unknown: " + detail
+	p := NeedsToken(g.Where)
+	switch {
+	case g.byCookie(r):
+		p.Detail = "the sign-in to the console counts no more: sign in again, or " + p.Detail
+	case token != "":
+		p.Detail = "the token is unknown: " + p.Detail
 	}
+	return p
+}
+
+// NeedsToken is the problem of a request without a token that counts. Where says where an operator finds one.
+func NeedsToken(where string) *Problem {
 	return &Problem{
 		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
-		Detail: detail, Challenge: `Bearer realm="jeton"`,
+		Detail: "send the header Authorization: Bearer with " + where, Challenge: `Bearer realm="jeton"`,
 	}
+}
+
+// token is the one that a request shows: in its header, or, where it has no such header, in the cookie of a page of this port.
+func (g *guard) token(r *http.Request) string {
+	if !g.byCookie(r) {
+		token, _ := bearer.Cut(r.Header.Get("Authorization"))
+		return token
+	}
+	if g.foreign(r) != nil {
+		return ""
+	}
+	token, _ := g.Cookies.token(r)
+	return token
+}
+
+// byCookie says that what a request shows, if anything, is a cookie of the console.
+func (g *guard) byCookie(r *http.Request) bool {
+	if g.Cookies == nil || r.Header.Get("Authorization") != "" {
+		return false
+	}
+	_, shown := g.Cookies.token(r)
+	return shown
+}
+
+// caller is what the pages of the console may know of who sends a request for something with a need.
+func (g *guard) caller(r *http.Request, need access.Need) Caller {
+	shown, port := g.shown(r)
+	c := Caller{
+		Look: access.Look.Admits(g.Door, port, shown), Change: access.Change.Admits(g.Door, port, shown), Tokens: port.Tokens,
+		still: func() bool {
+			shown, port := g.shown(r)
+			return need.Admits(g.Door, port, shown)
+		},
+	}
+	if shown.Token {
+		c.Who = g.identity(r).Who
+	}
+	return c
+}
+
+// shown is what a request shows, at the port as it is now.
+func (g *guard) shown(r *http.Request) (access.Shown, access.Port) {
+	counts, exist := g.Tokens(g.token(r))
+	return access.Shown{Token: counts}, access.Port{Tokens: exist, Beyond: g.Beyond}
 }
 
 // identity is who sends a request, for the audit log.
 func (g *guard) identity(r *http.Request) access.Identity {
 	i := access.Identity{Who: access.NoCredentials, From: r.RemoteAddr, None: true}
-	token, _ := bearer.Cut(r.Header.Get("Authorization"))
+	token := g.token(r)
 	if counts, _ := g.Tokens(token); counts {
 		i.Who, i.None = "a token", false
 		if g.Name != nil {
@@ -127,6 +186,9 @@ func (g *guard) foreign(r *http.Request) error {
 			Name: "foreign-host", Title: "The request is for another host", Status: http.StatusForbidden,
 			Detail: fmt.Sprintf("the header Host is %s, but this port serves this machine only: use localhost or 127.0.0.1, or send a token", limit.Quote(r.Host)),
 		}
+	}
+	if g.byCookie(r) && !ownOrigin(r) {
+		return notOurs(r)
 	}
 	judged := r.WithContext(r.Context())
 	judged.Method = http.MethodPost // for this package a GET does no harm; but a profile costs, though the page cannot read it

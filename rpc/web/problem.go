@@ -82,6 +82,9 @@ func (p *Problem) reply() reply {
 	return reply{status: p.Status, body: p, header: header}
 }
 
+// ProblemOf is err as the JSON API says it: a [*Problem] as it is, and any other error as the problem of its class.
+func ProblemOf(err error) *Problem { return problemOf(err) }
+
 // WriteProblem answers with err as the JSON API does: a [*Problem] as it is, and any other error as the problem of its class.
 func WriteProblem(w http.ResponseWriter, err error) { problemOf(err).reply().write(w) }
 
