@@ -5,10 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-
 	"github.com/jeton-dev/jeton/actor/owner"
+	measured "github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -60,11 +58,12 @@ func (b BucketState) Used() float64 {
 // [limit.Checker].
 func (s *System) Activity(ctx context.Context) (Activity, error) {
 	a := Activity{
-		Limits: s.metrics.said(), Latency: readHistogram(s.metrics.latency), Shed: map[string]float64{},
+		Limits: s.metrics.said(), Shed: map[string]float64{},
 		Awake: int(s.awake()), Dormant: int(s.dormant()), Held: s.held(), Budget: s.cfg.Memory,
 	}
+	a.Latency.Bounds, a.Latency.Counts = measured.Buckets(s.metrics.latency)
 	for what, label := range shedLabels {
-		if n := read(s.metrics.shed[what]); n > 0 {
+		if n := measured.Counted(s.metrics.shed[what]); n > 0 {
 			a.Shed[label] = n
 		}
 	}
@@ -120,34 +119,11 @@ func (m *metrics) said() map[string]Said {
 	all := map[string]Said{}
 	m.used.Range(func(name, _ any) bool {
 		label := name.(string) //nolint:forcetypeassert // nothing else is stored
-		of := func(what int) float64 { return read(m.decisions.WithLabelValues(label, outcomeLabels[what])) }
+		of := func(what int) float64 {
+			return measured.Counted(m.decisions.WithLabelValues(label, outcomeLabels[what]))
+		}
 		all[label] = Said{Allowed: of(allowed), Denied: of(denied), Spared: of(spared)}
 		return true
 	})
 	return all
-}
-
-// read is the value of a counter.
-func read(c prometheus.Metric) float64 {
-	var m dto.Metric
-	if err := c.Write(&m); err != nil {
-		return 0
-	}
-	return m.GetCounter().GetValue()
-}
-
-// readHistogram is what a histogram has counted.
-func readHistogram(h prometheus.Metric) (l Latency) {
-	var m dto.Metric
-	if err := h.Write(&m); err != nil {
-		return l
-	}
-	below := 0.0
-	for _, b := range m.GetHistogram().GetBucket() {
-		l.Bounds = append(l.Bounds, b.GetUpperBound())
-		l.Counts = append(l.Counts, float64(b.GetCumulativeCount())-below)
-		below = float64(b.GetCumulativeCount())
-	}
-	l.Counts = append(l.Counts, float64(m.GetHistogram().GetSampleCount())-below)
-	return l
 }

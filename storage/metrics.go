@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	measured "github.com/jeton-dev/jeton/internal/metrics"
 )
 
 type metrics struct {
@@ -55,4 +57,10 @@ func (*metrics) observe(reg prometheus.Registerer, inline *inlineCount) {
 func (m *metrics) commit(registers int, took time.Duration) {
 	m.batch.Observe(float64(registers))
 	m.seconds.Observe(took.Seconds())
+}
+
+// CommitSeconds is how long commits took so far, their fsyncs included: upper ends of buckets in seconds, and what fell into each, with a
+// last one without an end.
+func (s *Store) CommitSeconds() (bounds, counts []float64) {
+	return measured.Buckets(s.metrics.seconds)
 }

@@ -14,6 +14,7 @@ import (
 
 // newSource makes what tells operators what the nodes are doing.
 func (n *Node) newSource() *activity.Source {
+	n.disk.fs, n.disk.dir, n.disk.run = n.cfg.FS, n.cfg.Data, n.besides.run
 	cfg := activity.SourceConfig{Name: n.cfg.Name, Version: version(), Here: n.doing, Search: n.searchKeys}
 	if m := n.member; m != nil {
 		cfg.Others = func(ctx context.Context, question json.RawMessage) (all []activity.Told) {
@@ -48,6 +49,8 @@ func (n *Node) doing(ctx context.Context) (activity.Node, error) {
 		Limits: map[string]activity.Counts{}, Latency: activity.Histogram(a.Latency), Shed: a.Shed,
 		Awake: a.Awake, Dormant: a.Dormant, Waiting: a.Waiting, MemoryHeld: a.Held, MemoryBudget: a.Budget, Keys: keysOf(a.Keys),
 	}
+	told.Fsync.Bounds, told.Fsync.Counts = n.store.CommitSeconds()
+	told.DiskUsed, told.DiskFree = n.disk.read(ctx)
 	for name, said := range a.Limits {
 		told.Limits[name] = activity.Counts(said)
 	}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"strconv"
@@ -36,11 +35,17 @@ func lookAt(t *testing.T, n *Node) activity.Look {
 	return look
 }
 
-// fresh is a Look that was made after now.
-func fresh(t *testing.T, n *Node) activity.Look {
+// fresh is a Look that was made after now, in which that many nodes tell what they do: on a machine that is busy, one may be late.
+func fresh(t *testing.T, n *Node, tell int) (look activity.Look) {
 	t.Helper()
 	for asked := time.Now(); ; pass(50 * time.Millisecond) {
-		if look := lookAt(t, n); look.At.After(asked) {
+		look, told := lookAt(t, n), 0
+		for i := range look.Nodes {
+			if look.Nodes[i].Error == "" {
+				told++
+			}
+		}
+		if look.At.After(asked) && told == tell && look.Cluster != nil && look.Cluster.Leader != "" {
 			return look
 		}
 	}
@@ -55,7 +60,7 @@ func TestLookAtThreeNodes(t *testing.T) {
 	for i, s := range all {
 		nodes[i], _ = s.running()
 	}
-	before := fresh(t, nodes[0])
+	before := fresh(t, nodes[0], 3)
 	allowed, denied := 0.0, 0.0
 	for i := range 300 {
 		d, err := nodes[i%3].decides.Check(t.Context(), limit.Request{Key: "k" + strconv.Itoa(rand.IntN(9)), Limits: []limit.Ref{limit.Named(kept)}})
@@ -68,8 +73,8 @@ func TestLookAtThreeNodes(t *testing.T) {
 			denied++
 		}
 	}
-	after := fresh(t, nodes[1])
-	if len(after.Nodes) != 3 || after.Cluster == nil || after.Cluster.Leader == "" {
+	after := fresh(t, nodes[1], 3)
+	if len(after.Nodes) != 3 {
 		t.Fatalf("node %s tells of %+v", after.Asked, after)
 	}
 	for i := range after.Nodes {
@@ -91,9 +96,9 @@ func TestLookAtThreeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := time.Now()
-	look := fresh(t, nodes[0])
+	look := fresh(t, nodes[0], 2)
 	t.Logf("with a node that has stopped, a look took %v at most", time.Since(asked))
-	if len(look.Nodes) != 3 || look.Nodes[2].Error == "" || look.Nodes[0].Error != "" || look.Nodes[1].Error != "" {
+	if len(look.Nodes) != 3 || look.Nodes[2].Error == "" {
 		t.Errorf("got %+v", look.Nodes)
 	}
 }
@@ -120,18 +125,23 @@ func TestKeysOfThreeNodes(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	search := func(ctx context.Context, q client.KeysAsked) (found activity.KeysFound) {
+	search := func(q client.KeysAsked, silent int) (found activity.KeysFound) {
 		t.Helper()
-		text, err := c.Keys(ctx, q)
-		if err == nil {
-			err = json.Unmarshal(text, &found)
+		for ; ; pass(50 * time.Millisecond) { // on a machine that is busy, a node may be late
+			text, err := c.Keys(t.Context(), q)
+			found = activity.KeysFound{}
+			if err == nil {
+				err = json.Unmarshal(text, &found)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Silent) == silent {
+				return found
+			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
 	}
-	found := search(t.Context(), client.KeysAsked{Prefix: "user:", Limit: kept})
+	found := search(client.KeysAsked{Prefix: "user:", Limit: kept}, 0)
 	if len(found.Keys) != 30 || !found.Complete || len(found.Silent) != 0 || found.Keys[0].Key != "user:10" {
 		t.Errorf("found %+v", found)
 	}
@@ -145,13 +155,13 @@ func TestKeysOfThreeNodes(t *testing.T) {
 	if len(deciders) < 2 {
 		t.Errorf("only %v have keys", deciders)
 	}
-	if few := search(t.Context(), client.KeysAsked{Prefix: "user:", Most: 7}); len(few.Keys) != 7 || few.Complete || few.Keys[6].Key != "user:16" {
+	if few := search(client.KeysAsked{Prefix: "user:", Most: 7}, 0); len(few.Keys) != 7 || few.Complete || few.Keys[6].Key != "user:16" {
 		t.Errorf("found %+v", few)
 	}
 	if err := all[2].stop(); err != nil {
 		t.Fatal(err)
 	}
-	if found := search(t.Context(), client.KeysAsked{Prefix: "user:"}); found.Complete || len(found.Silent) != 1 || found.Silent[0] != "node-3" {
+	if found := search(client.KeysAsked{Prefix: "user:"}, 1); found.Complete || found.Silent[0] != "node-3" {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -162,5 +172,8 @@ func TestLookAtOneNode(t *testing.T) {
 	look := lookAt(t, n)
 	if len(look.Nodes) != 1 || look.Cluster != nil || look.Nodes[0].Error != "" || look.Nodes[0].Ready != "" {
 		t.Errorf("got %+v", look)
+	}
+	if n := look.Nodes[0]; len(n.Fsync.Counts) == 0 || n.DiskUsed == 0 {
+		t.Errorf("of the disk it tells %+v, %d used and %d free", n.Fsync, n.DiskUsed, n.DiskFree)
 	}
 }

@@ -31,6 +31,7 @@ type parts struct {
 	store     *storage.Store
 	system    *actor.System
 	activity  *activity.Source
+	disk      diskGauge
 	decides   limit.Limiter // the Router in a cluster, else the System
 	grpc      *rpc.Server
 	http      *http.Server

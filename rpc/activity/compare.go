@@ -37,7 +37,7 @@ func Compare(before, after Look) View {
 		v.Total.FailedOpen += v.Gateways[i].FailedOpen
 	}
 	v.Total.P50, v.Total.P99 = quantiles(latency)
-	v.Problems = problems(&v, &after)
+	v.Problems = problems(&v, &before, &after)
 	return v
 }
 
@@ -97,16 +97,6 @@ func since(before *Look, n *Node, seconds float64) done {
 	d.errors = grown(was.Errors, n.Errors)
 	d.latency, d.fsync = n.Latency.Since(was.Latency), n.Fsync.Since(was.Fsync)
 	return d
-}
-
-// node is what the same node told in another look; nil if it did not.
-func (l *Look) node(n *Node) *Node {
-	for i := range l.Nodes {
-		if other := &l.Nodes[i]; other.Name == n.Name && other.ID == n.ID && other.Error == "" {
-			return other
-		}
-	}
-	return nil
 }
 
 // addTo adds what limits said on the node.

@@ -96,3 +96,21 @@ type Problem struct {
 	// More is the heading of docs/operate.md or docs/when-it-fails.md that says more, as in "when-it-fails.md#a-node-runs-out-of-memory".
 	More string `json:"more,omitempty"`
 }
+
+// node is what the same node told in another look; nil if it did not.
+func (l *Look) node(n *Node) *Node {
+	for i := range l.Nodes {
+		if other := &l.Nodes[i]; other.Name == n.Name && other.ID == n.ID && other.Error == "" {
+			return other
+		}
+	}
+	return nil
+}
+
+// same is what the same process of a node told in an earlier look; nil if it did not.
+func (l *Look) same(n *Node) *Node {
+	if was := l.node(n); was != nil && was.Started.Equal(n.Started) {
+		return was
+	}
+	return nil
+}

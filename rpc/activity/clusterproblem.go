@@ -1,0 +1,116 @@
+package activity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// deciding finds keys that no node can decide.
+func (f *finder) deciding() {
+	c := f.view.Cluster
+	if c == nil || c.Waits != "" || c.Deciding.Verdict == ring.DecidesAll {
+		return
+	}
+	f.say(Problem{
+		Severity: Critical, What: c.Deciding.String(),
+		Do:   "Start the nodes that do not answer. If they are lost for ever, make a cluster of the others with jeton cluster recover.",
+		More: majorityLost,
+	})
+}
+
+// undecided finds checks that get no decision.
+func (f *finder) undecided() {
+	if f.view.Total.Errors < leastRate {
+		return
+	}
+	codes := map[string]float64{}
+	for i := range f.after.Nodes {
+		n := &f.after.Nodes[i]
+		if was := f.before.same(n); was != nil {
+			for code, count := range n.Errors {
+				codes[code] += max(0, count-was.Errors[code])
+			}
+		}
+	}
+	var names []string
+	for code, n := range codes {
+		if n > 0 {
+			names = append(names, code)
+		}
+	}
+	slices.Sort(names)
+	what := fmt.Sprintf("%s checks a second get no decision", number(f.view.Total.Errors))
+	if len(names) > 0 {
+		what += ": " + strings.Join(names, ", ")
+	}
+	f.say(Problem{
+		Severity: Warning, What: what, More: atANode,
+		Do: "InvalidArgument and NotFound are mistakes of callers, such as a limit that does not exist. Others come from nodes: see the other problems, and the logs of nodes.",
+	})
+}
+
+// failOpen finds gateways that let requests pass without a decision.
+func (f *finder) failOpen() {
+	for i := range f.view.Gateways {
+		g := &f.view.Gateways[i]
+		if g.FailedOpen <= 0 {
+			continue
+		}
+		f.say(Problem{
+			Severity: Critical, What: fmt.Sprintf("gateway %s lets %s requests a second pass without a decision", g.Name, number(g.FailedOpen)), More: failsOpen,
+			Do: "Look whether the gateway reaches the nodes: its log and its /readyz say which it does not. Until then, what it lets pass is charged to no limit.",
+		})
+	}
+}
+
+// leader finds that nothing can be agreed on, and that the node that was asked is no member yet.
+func (f *finder) leader() {
+	c := f.view.Cluster
+	switch {
+	case c == nil:
+	case c.Waits != "":
+		f.say(Problem{Severity: Critical, What: "node " + c.Node + " waits: " + c.Waits, Node: c.Node, More: whatIsWrong, Do: "See to it that the nodes of --join run and can be reached from this one."})
+	case c.Leader == "":
+		f.say(Problem{
+			Severity: Warning, What: "the cluster has no leader: checks are decided, but limits, overrides and nodes cannot be changed, and partitions do not move", More: whatIsWrong,
+			Do: "An election takes a few seconds. If there is none for longer, start the voters that do not answer: a majority of them must be up.",
+		})
+	}
+}
+
+// moves finds partitions that do not get to where they are to be.
+func (f *finder) moves() {
+	c, was := f.view.Cluster, f.before.Cluster
+	if c == nil || was == nil || c.Leader == "" || c.Moves.Left == 0 || c.Moves.Left != was.Moves.Left || len(c.Moves.Phases)+len(was.Moves.Phases) > 0 {
+		return
+	}
+	f.say(Problem{
+		Severity: Warning, What: fmt.Sprintf("%d partitions are not where they are to be, and none of them moves", c.Moves.Left), More: whatIsWrong,
+		Do: "A partition moves only while a majority of its replicas, and the node that it moves to, answer: see which nodes do not, and the log of the leader, " + c.Leader + ".",
+	})
+}
+
+// versions finds nodes of different releases.
+func (f *finder) versions() {
+	by := map[string][]string{}
+	for i := range f.view.Nodes {
+		if n := &f.view.Nodes[i]; n.Version != "" {
+			by[n.Version] = append(by[n.Version], n.Name)
+		}
+	}
+	if len(by) < 2 {
+		return
+	}
+	var said []string
+	for version, names := range by {
+		said = append(said, version+" on "+strings.Join(names, ", "))
+	}
+	slices.Sort(said)
+	f.say(Problem{
+		Severity: Notice, What: "nodes run different versions: " + strings.Join(said, "; "), More: whatIsWrong,
+		Do: "Nothing, in the middle of an upgrade. Otherwise upgrade the nodes that were left out.",
+	})
+}
