@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // search is what a System finds.
@@ -119,5 +121,59 @@ func TestSearchIsGivenUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(3*time.Millisecond))))
 		_, _, _ = s.Search(ctx, Search{Prefix: "1", Most: 10})
 		cancel()
+	}
+}
+
+// BenchmarkSearchAMillion searches a million awake keys, and prints how long an answer takes, and how long a check that comes meanwhile takes at the
+// most and as a rule.
+func BenchmarkSearchAMillion(b *testing.B) {
+	s := start(b, Config{IdleAfter: time.Hour, Limits: fixed(document(b, stored))})
+	const keys = 1_000_000
+	rs := make([]limit.Request, 0, 1000)
+	for i := range keys {
+		if rs = append(rs, spend("user:"+strconv.Itoa(keys+i), 1, "slow")); len(rs) == cap(rs) {
+			for _, r := range s.CheckBatch(b.Context(), rs) {
+				if r.Err != nil {
+					b.Fatal(r.Err)
+				}
+			}
+			rs = rs[:0]
+		}
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	var times []time.Duration
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ctx.Err() == nil; i++ {
+			asked := time.Now()
+			if _, err := s.Check(ctx, spend("user:"+strconv.Itoa(keys+i%keys), 1, "slow")); err == nil {
+				times = append(times, time.Since(asked))
+			}
+		}
+	}()
+	b.ResetTimer()
+	whole := 0
+	for b.Loop() {
+		for _, q := range []Search{{Prefix: "user:19999", Most: 100}, {Prefix: "user:", Most: 100}, {Prefix: "nobody", Most: 100}} {
+			_, complete, err := s.Search(b.Context(), q)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if complete {
+				whole++
+			}
+		}
+	}
+	b.StopTimer()
+	cancel()
+	<-ended
+	slices.Sort(times)
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(3*b.N), "ms/search")
+	b.ReportMetric(float64(whole)/float64(b.N), "complete_of_3")
+	if n := len(times); n > 0 {
+		b.ReportMetric(float64(times[n/2].Microseconds()), "check_p50_us")
+		b.ReportMetric(float64(times[n*99/100].Microseconds()), "check_p99_us")
+		b.ReportMetric(float64(times[n-1].Microseconds()), "check_max_us")
 	}
 }

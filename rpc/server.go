@@ -100,6 +100,10 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
+// Errors counts the checks that were answered with an error since New, by its code, as jeton_rpc_seconds has it. Calls of a batch and of
+// CheckAll count as one, and only if the whole call has failed.
+func (s *Server) Errors() map[string]float64 { return s.metrics.errors() }
+
 // PeersConnected are the nodes that have a stream of reservations open to this one; see [peers.Service.Connected].
 func (s *Server) PeersConnected() []ring.NodeID {
 	if s.peer == nil {

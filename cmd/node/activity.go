@@ -49,6 +49,7 @@ func (n *Node) doing(ctx context.Context) (activity.Node, error) {
 		Limits: map[string]activity.Counts{}, Latency: activity.Histogram(a.Latency), Shed: a.Shed,
 		Awake: a.Awake, Dormant: a.Dormant, Waiting: a.Waiting, MemoryHeld: a.Held, MemoryBudget: a.Budget, Keys: keysOf(a.Keys),
 	}
+	told.Errors = n.grpc.Errors()
 	told.Fsync.Bounds, told.Fsync.Counts = n.store.CommitSeconds()
 	told.DiskUsed, told.DiskFree = n.disk.read(ctx)
 	for name, said := range a.Limits {

@@ -169,7 +169,22 @@ func TestKeysOfThreeNodes(t *testing.T) {
 // TestLookAtOneNode asks a node that is alone.
 func TestLookAtOneNode(t *testing.T) {
 	n := around(t, true)
+	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := c.Check(t.Context(), limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("nowhere")}}); err == nil {
+		t.Error("a limit that does not exist has decided")
+	}
 	look := lookAt(t, n)
+	if look.Nodes[0].Errors["NotFound"] != 1 || len(look.Nodes[0].Errors) != 1 {
+		t.Errorf("the errors are %v, want one", look.Nodes[0].Errors)
+	}
 	if len(look.Nodes) != 1 || look.Cluster != nil || look.Nodes[0].Error != "" || look.Nodes[0].Ready != "" {
 		t.Errorf("got %+v", look)
 	}

@@ -8,12 +8,12 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "c"})
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "c_total", Help: "Things."})
 	c.Add(3)
 	if got := Counted(c); got != 3 {
 		t.Errorf("got %v", got)
 	}
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Buckets: []float64{1, 2, 4}})
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Help: "Things.", Buckets: []float64{1, 2, 4}})
 	for _, v := range []float64{0.5, 1, 1.5, 3, 9, 10} {
 		h.Observe(v)
 	}

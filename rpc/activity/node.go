@@ -17,7 +17,8 @@ type Node struct {
 
 	// Limits are by name; limits that requests define count as one, "(inline)".
 	Limits map[string]Counts `json:"limits,omitempty"`
-	// Errors counts checks without a decision, by the code of their error, as gRPC names it.
+	// Errors counts the checks that this node's gRPC port has answered with an error, by its code, as gRPC names it. One that another node
+	// has forwarded counts at both.
 	Errors map[string]float64 `json:"errors,omitempty"`
 	// Latency is of checks, in this node, from the check to its decision.
 	Latency Histogram `json:"latency"`
