@@ -103,6 +103,7 @@ var mayImport = map[string][]string{
 	"rpc/activity":                 {"internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/metrics", "rpc/activity", "rpc/web"},
 	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
+	"gateway/accesslog":            {},
 	"gateway/keys":                 {"actor/limit"},
 	"gateway/config":               {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
 	"gateway/route":                {"gateway/config"},
@@ -122,8 +123,8 @@ var mayImport = map[string][]string{
 	"rpc/doors/kuadrant/limitfile": {"actor/limit", "internal/strictyaml"},
 	"rpc/doors/rls/xds":            {"internal/metrics", "rpc/doors/rls/descriptors"},
 	"gateway": {
-		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/llm", "gateway/llm/dialect",
-		"gateway/metering", "gateway/route", "internal/bearer", "internal/exemplar", "internal/speaks", "internal/traced",
+		"actor/limit", "gateway/accesslog", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/llm",
+		"gateway/llm/dialect", "gateway/metering", "gateway/route", "internal/bearer", "internal/exemplar", "internal/speaks", "internal/traced",
 	},
 	".":                     {"actor/limit", "cmd/node", "gateway", "gateway/config", "rpc/client", "storage"},
 	"cmd/gateway":           {},

@@ -21,6 +21,7 @@ func (g *Gateway) enter(w http.ResponseWriter, r *http.Request, rules *rules) (s
 		boundBodyRead(w, r)
 		rules.other.count(o)
 		rules.answer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: noSlot(o), Call: callCode(r, o)})
+		g.logUnstarted(rules, &identity.Request{Method: r.Method, Host: r.Host, Path: r.URL.Path, Header: r.Header}, o)
 		return slot{}, false
 	}
 	return s, true
@@ -48,6 +49,7 @@ type admission struct {
 	key      identity.Key // that it was counted by; empty for none
 	charge   charge
 	llm      *llmVisit // of a request to a language model; nil for others
+	access   *access   // its line of the access log; nil for none
 }
 
 // admit decides about an HTTP request and sets the headers of its answer. If the request passes, it goes on as the request that
@@ -62,7 +64,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, f 
 	a.route, a.target, a.knowsKey, a.key = v.route, v.target, v.facts.KnowsKey(), v.key
 	v.share(w.Header())
 	if v.passes() {
-		a.charge, a.llm = v.charge(), v.llm
+		a.charge, a.llm, a.access = v.charge(), v.llm, v.access
 	} else {
 		boundBodyRead(w, r)
 	}

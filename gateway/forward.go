@@ -57,10 +57,12 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 	case o != admitted:
 		v.refuse(o, noSlot(o))
 		rules.other.count(o)
+		g.logUnstarted(rules, &v.request, o)
 	case !complete:
 		defer slot.release()
 		v.refuse(badRequest, "the headers of the proxy are missing or contradict each other: send X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
 		rules.other.count(badRequest)
+		g.logUnstarted(rules, &v.request, badRequest)
 	default:
 		defer slot.release()
 		v.run(r.Context())
@@ -69,6 +71,7 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 	case v.passes():
 		v.setHeaders(w.Header())
 		w.WriteHeader(http.StatusOK)
+		v.access.end(http.StatusOK)
 	case r.URL.RawQuery == "deny=403" && r.URL.Path == "/auth":
 		if v.refusal.ID == "" {
 			v.remember(g.now())

@@ -26,6 +26,7 @@
 // is recorded under the route and the key that the visit found. A boundary between these parts would export most fields of visit
 // and routeRules. What works without a visit is a package of its own:
 //
+//	accesslog  writes lines about requests
 //	route      finds the route of a request
 //	identity   finds the client of a request: address, token, API key
 //	fallback   decides when the cluster does not
@@ -51,6 +52,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/accesslog"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
@@ -70,6 +72,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
+	// AccessLog gets lines about requests, as the document says, in place of the Logger; nil for none.
+	AccessLog *accesslog.Log
 	// Tracer makes a span for each decision; nil makes none.
 	Tracer trace.TracerProvider
 	// Now is the time; nil means time.Now. What is decided without the cluster goes by differences of it: with a monotonic reading, as
@@ -82,7 +86,8 @@ type Gateway struct {
 	clusters []*cluster // none of which ever changes
 	log      *slog.Logger
 	metrics  *metrics
-	tracer   trace.Tracer // nil for none
+	tracer   trace.Tracer   // nil for none
+	access   *accesslog.Log // nil for none
 	now      func() time.Time
 	nanos    func() int64 // of the guards: see Config.Now
 	memory   *denial.Memory
@@ -112,7 +117,7 @@ func New(cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		clusters: clusters, log: cfg.Logger, now: cfg.Now, metrics: newMetrics(),
+		clusters: clusters, log: cfg.Logger, access: cfg.AccessLog, now: cfg.Now, metrics: newMetrics(),
 		registerer: cfg.Registerer, inFlight: newInFlight(),
 	}
 	if g.log == nil {

@@ -55,11 +55,13 @@ var errPanicked = status.Error(codes.Internal, "the handler panicked")
 type call struct {
 	slot   slot
 	charge charge
+	access *access
 }
 
 // end ends the call with the error of its handler.
 func (c *call) end(ctx context.Context, err error) {
 	c.charge.answered(ctx, answer.StatusOf(status.Code(err)))
+	c.access.endCall(status.Code(err))
 	c.slot.release()
 }
 
@@ -93,12 +95,13 @@ func (g *Gateway) admitCall(ctx context.Context, method string) (context.Context
 	} else {
 		v.refuse(o, noSlot(o))
 		rules.other.count(o)
+		g.logUnstarted(rules, &v.request, o)
 	}
 	headers := http.Header{}
 	v.setHeaders(headers)
 	if v.passes() {
 		_ = grpc.SetHeader(ctx, metadataOf(headers)) // fails only for a call that has ended
-		return ctx, &call{slot, v.charge()}, nil
+		return ctx, &call{slot, v.charge(), v.access}, nil
 	}
 	v.refusal.Pushback(headers)
 	_ = grpc.SetTrailer(ctx, metadataOf(headers)) // as above

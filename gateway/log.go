@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -64,6 +65,7 @@ func (u undecided) why() string {
 		said = "no answer within decide_within: " + said
 	}
 	if u.key.Secret && u.key.Text != "" {
+		said = strings.ReplaceAll(said, limit.Quote(u.key.Text), shownKey(u.key))
 		said = strings.ReplaceAll(said, u.key.Text, shownKey(u.key))
 	}
 	return clip(what+strings.Join(u.limits, ", ")+": "+said, maxWhy)

@@ -39,18 +39,25 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writer = a.route.answer
 	}
 	unshare(writer, w.Header())
-	if a.charge.taken == nil { // nothing to give back for any answer
+	if a.charge.taken == nil && a.access == nil { // nothing to give back for any answer, nor to log
 		m.next.ServeHTTP(w, r)
 		return
 	}
-	m.settle(w, r, a.charge)
+	m.settle(w, r, a.charge, a.access)
 }
 
-// settle calls the handler, and settles the charge by the status of its answer.
-func (m *middleware) settle(w http.ResponseWriter, r *http.Request, c charge) {
-	h := &statusWriter{ResponseWriter: w, report: func(status int) { c.answered(r.Context(), status) }}
+// settle calls the handler, and settles the charge by the status of its answer, which the access log has too.
+func (m *middleware) settle(w http.ResponseWriter, r *http.Request, c charge, line *access) {
+	shown := 0
+	h := &statusWriter{ResponseWriter: w, report: func(status int) {
+		shown = status
+		c.answered(r.Context(), status)
+	}}
 	status := http.StatusInternalServerError // if it panics
-	defer func() { h.reportOnce(status) }()
+	defer func() {
+		h.reportOnce(status)
+		line.end(shown)
+	}()
 	m.next.ServeHTTP(h, r)
 	status = http.StatusOK
 }

@@ -46,6 +46,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case x.route == nil || x.route.upstream == nil:
 		boundBodyRead(w, r)
 		rules.refuse(w, r, x.route, notFound, "no route matches this request")
+		x.access.failed(notFound, rules.answer.Status(notFound.kind()))
 	default:
 		p.forward(r, &x)
 	}
@@ -72,6 +73,8 @@ func boundBody(w http.ResponseWriter, r *http.Request, rules *rules) {
 //	ReverseProxy ─ rewrite ─ toUpstream ─┬─ answered
 //	                                     └─ unanswered
 func (p *proxy) forward(r *http.Request, x *roundTrip) {
+	x.access.forwards()
+	defer func() { x.access.end(x.status()) }()
 	x.headers = maps.Clone(x.writer.Header())
 	if b, ok := x.body.(*requestBody); ok {
 		b.rate = x.route.upstream.config.MinBodyRate(b.rate)
@@ -108,6 +111,7 @@ func answered(r *http.Response) error {
 		x.charge.answered(r.Request.Context(), status)
 	}
 	x.answer = r
+	x.access.answered()
 	x.restoreHeaders()
 	for _, name := range []string{
 		"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
@@ -137,6 +141,7 @@ func unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	if x.llm != nil {
 		x.llm.unanswered(o, x.route.answer.Status(o.kind()), x.sent.Load())
 	}
+	x.access.failed(o, x.route.answer.Status(o.kind()))
 	switch o {
 	case canceled: // after it was sent, so it costs: the upstream may have acted on it
 		x.rules.failures.count(canceled)

@@ -134,9 +134,9 @@ type replay struct {
 }
 
 // logged reports whether the request is one of those that are logged. A denial that is repeated is not: the next one that a node decides
-// says how many there were.
+// says how many there were. Where there is an access log, it has them.
 func (v *visit) logged() bool {
-	if v.source == fallback.ByKnown {
+	if v.source == fallback.ByKnown || v.gateway.access != nil {
 		return false
 	}
 	share := v.rules.document.Log.Allowed

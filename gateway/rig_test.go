@@ -21,6 +21,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/accesslog"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
@@ -73,6 +74,12 @@ func (l *logs) String() string {
 
 func newRig(t *testing.T, document string) *rig {
 	t.Helper()
+	return newLoggingRig(t, document, nil)
+}
+
+// newLoggingRig is newRig with an access log.
+func newLoggingRig(t *testing.T, document string, access *accesslog.Log) *rig {
+	t.Helper()
 	r := &rig{T: t, metrics: prometheus.NewRegistry(), logs: &logs{}}
 	r.nanos.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixNano())
 	doc, err := limit.ParseDocument([]byte(storedLimits))
@@ -88,8 +95,8 @@ func newRig(t *testing.T, document string) *rig {
 			}
 			return doc
 		},
-		Logger: slog.New(slog.NewTextHandler(r.logs, nil)),
-		Now:    func() time.Time { return time.Unix(0, r.nanos.Load()) },
+		Logger: slog.New(slog.NewTextHandler(r.logs, nil)), AccessLog: access,
+		Now: func() time.Time { return time.Unix(0, r.nanos.Load()) },
 	})
 	if err != nil {
 		t.Fatal(err)

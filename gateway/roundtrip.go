@@ -31,6 +31,14 @@ func roundTripOf(r *http.Request) *roundTrip {
 	return x
 }
 
+// status is that of the upstream's answer; 0 without one.
+func (x *roundTrip) status() int {
+	if x.answer == nil {
+		return 0
+	}
+	return x.answer.StatusCode
+}
+
 // restoreHeaders sets the gateway's headers again, which an interim answer removes.
 func (x *roundTrip) restoreHeaders() {
 	h := x.writer.Header()

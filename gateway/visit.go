@@ -29,7 +29,8 @@ import (
 //	     │          └─ check          the checks of the route, in their order:
 //	     │             ├─ ask ─ want: key, limits, cost ─ guard ─ apply       429, 503
 //	     │             └─ hold           until its tokens are there, where the document says wait
-//	     └─ finish                    metrics, log, trace, memory: result.go
+//	     ├─ finish                    metrics, log, trace, memory: result.go
+//	     └─ writeAccess               the access log: access.go
 //
 // The handler then answers the client from the result. A visit belongs to the goroutine of its request.
 type visit struct {
@@ -55,6 +56,7 @@ type visit struct {
 	failure error     // why the cluster did not decide
 	asked   []string  // limits, as people see them
 	open    undecided // of checks that passed without a decision
+	access  *access   // its line of the access log; nil for none
 	node    string    // that decided
 	key     identity.Key
 	cost    int64
@@ -67,7 +69,9 @@ type visit struct {
 	body io.ReadCloser // of an HTTP request
 	llm  *llmVisit     // what is read of a request to a language model; nil for other requests
 
+	quotaKeys  []identity.Key // of quotas
 	quotaSpace [4]answer.Quota
+	keySpace   [4]identity.Key
 	takenSpace [2]taken
 }
 
@@ -79,7 +83,7 @@ func (g *Gateway) startVisit(r *rules) *visit {
 		v = new(visit)
 	}
 	*v = visit{gateway: g, rules: r}
-	v.quotas, v.taking.Taken = v.quotaSpace[:0], v.takenSpace[:0]
+	v.quotas, v.quotaKeys, v.taking.Taken = v.quotaSpace[:0], v.keySpace[:0], v.takenSpace[:0]
 	return v
 }
 
@@ -92,6 +96,7 @@ func (v *visit) run(ctx context.Context) context.Context {
 	ctx, span := startSpan(ctx, v.gateway.tracer, v.request.Header)
 	v.decide(ctx)
 	v.finish(ctx, span, start)
+	v.writeAccess(ctx, start)
 	return ctx
 }
 

@@ -90,7 +90,7 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 			q.Rule = doc.DecidedBy(&o, r.Key)
 		}
 		q.Name = l.shown[i]
-		v.quotas = append(v.quotas, q)
+		v.quotas, v.quotaKeys = append(v.quotas, q), append(v.quotaKeys, v.key)
 	}
 	l.count(d.Decision)
 	switch {

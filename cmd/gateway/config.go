@@ -19,6 +19,8 @@ type Config struct {
 	Servers []string
 	// TLSCert, TLSKey and TLSCA are PEM files that replace the document's cluster.tls; all three or none.
 	TLSCert, TLSKey, TLSCA string
+	// AccessLog, if it is not empty, is the file of the access log, or -, instead of the document's access_log.path.
+	AccessLog string
 	// Insecure takes files with tokens, keys and secrets that others on the machine may read.
 	Insecure bool
 	// Logger receives what happens; nil means slog.Default.
@@ -112,6 +114,9 @@ func (c *Config) withKeys(running *setup) (*setup, error) {
 // override is the document with what the command line says instead.
 func (c *Config) override(doc *config.Document) (*config.Document, error) {
 	over := *doc
+	if c.AccessLog != "" {
+		over.AccessLog.Path = c.AccessLog
+	}
 	if len(c.Servers) > 0 {
 		over.Cluster.Servers = c.Servers
 	}

@@ -8,6 +8,7 @@
 // The goroutines of a gateway, and what ends them:
 //
 //	tracing   the exporter's queue, gRPC's      Gateway.Close, at the very end, after what is left was sent
+//	access    1 that writes the access log      Gateway.Close, just before that
 //	clients   gRPC's, by connection,            Client.Close, after the core
 //	          and the client's, by node
 //	core      those that fetch JWT keys, give   core.Gateway.Close, after the servers have stopped
@@ -27,6 +28,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	core "github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/accesslog"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/internal/tracing"
@@ -43,7 +45,8 @@ type Gateway struct {
 	listeners *bound.Metrics
 
 	tracing  *tracing.Tracing
-	clusters []*cluster // the one without a name first, if there is one
+	access   *accesslog.Log // nil for none
+	clusters []*cluster     // the one without a name first, if there is one
 	gateway  *core.Gateway
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none

@@ -57,11 +57,14 @@ func (e *Gateway) openCore(s *setup) (err error) {
 	if err := e.openTracing(s.doc); err != nil {
 		return err
 	}
+	if err := e.openAccessLog(s.doc); err != nil {
+		return err
+	}
 	if err := e.openClusters(s); err != nil {
 		return err
 	}
 	cfg := core.Config{
-		Document: s.doc, Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.Provider(), Now: time.Now,
+		Document: s.doc, Logger: e.cfg.Logger, Registerer: e.metrics, AccessLog: e.access, Tracer: e.tracing.Provider(), Now: time.Now,
 	}
 	e.decide(&cfg)
 	if e.gateway, err = core.New(cfg); err != nil {

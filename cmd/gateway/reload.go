@@ -66,6 +66,9 @@ func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
 			e.watchLimits(ctx) // which may take a while, and looks are to be a second apart
 			e.warnWithoutLimits(ctx, time.Now())
 		case <-hangup:
+			if e.access != nil {
+				e.access.Reopen()
+			}
 			_ = e.look(true)
 		case <-e.doors.Failed():
 			return e.doors.Err()

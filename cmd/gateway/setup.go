@@ -104,6 +104,7 @@ func (s *setup) settings() []setting {
 		{"name", d.GatewayName()},
 		{"clusters", strings.Join(slices.Sorted(maps.Keys(d.Clusters)), ", ")},
 		{"admin.listen", d.Admin.Address()},
+		{"access_log.path", d.AccessLog.Path},
 		{"tracing.endpoint", d.Tracing.Endpoint},
 		{"tracing.insecure", fmt.Sprint(d.Tracing.Insecure)},
 		{"tracing.share", fmt.Sprint(d.Tracing.SampleShare())},

@@ -70,6 +70,7 @@ func gatewayVerb() *cobra.Command {
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate for nodes to see, instead of the document's")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with its key")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authority of the nodes' certificates")
+	flags.StringVar(&cfg.AccessLog, "access-log", "", "file to whose end a line of JSON is added about each request that access_log of the document names, those that do not pass if it names none; - is standard output")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "take files with tokens, keys and secrets that others on this machine may read")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start gateways")

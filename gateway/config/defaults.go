@@ -294,6 +294,24 @@ func (l Log) DeniedShare() float64 {
 	return *l.Denied
 }
 
+// The values of AccessLog.What.
+const (
+	LogsDenied    = "denied"
+	LogsUndecided = "undecided"
+	LogsAll       = "all"
+)
+
+// Logged says which requests have a line.
+func (a AccessLog) Logged() string { return cmp.Or(a.What, LogsDenied) }
+
+// SampleShare is the share of these that have one, 0 to 1.
+func (a AccessLog) SampleShare() float64 {
+	if a.Sample == nil {
+		return 1
+	}
+	return *a.Sample
+}
+
 // SampleShare is the share of requests that begin a trace, 0 to 1.
 func (t Tracing) SampleShare() float64 { return cmp.Or(t.Share, 0.01) }
 

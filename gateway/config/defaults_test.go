@@ -66,6 +66,9 @@ func TestDefaults(t *testing.T) {
 		"answer.content_type":                       {Answer{}.Type(), "text/plain; charset=utf-8"},
 		"log.denied":                                {Log{}.DeniedShare(), 1.0},
 		"log.denied, 0":                             {Log{Denied: new(0.0)}.DeniedShare(), 0.0},
+		"access_log.what":                           {AccessLog{}.Logged(), "denied"},
+		"access_log.sample":                         {AccessLog{}.SampleShare(), 1.0},
+		"access_log.sample, 0":                      {AccessLog{Sample: new(0.0)}.SampleShare(), 0.0},
 		"tracing.share":                             {Tracing{}.SampleShare(), 0.01},
 	} {
 		if !reflect.DeepEqual(got[0], got[1]) {

@@ -36,6 +36,8 @@ type Document struct {
 	CORS *CORS `yaml:"cors"`
 	// Log says which decisions are logged.
 	Log Log `yaml:"log"`
+	// AccessLog says which requests have a line of JSON in a file.
+	AccessLog AccessLog `yaml:"access_log"`
 	// Tracing says where spans are sent.
 	Tracing Tracing `yaml:"tracing"`
 
@@ -476,6 +478,25 @@ type Log struct {
 	Denied *float64 `yaml:"denied"`
 	// Allowed is the share of admissions that are logged, 0 to 1.
 	Allowed float64 `yaml:"allowed"`
+}
+
+// AccessLog says which requests have a line of JSON in a file, with their outcome, status, keys, limits and times. It takes the place of log: decisions are not
+// logged besides. It never holds a request up: where the file cannot be written, lines are dropped and counted
+// (jeton_gateway_access_log_dropped_total).
+type AccessLog struct {
+	// Path is the file, to whose end lines are added, or - for standard output. It is opened anew on SIGHUP, after it was rotated. Empty
+	// means none.
+	Path string `yaml:"path"`
+	// What says which requests have a line: denied (those that do not pass), undecided (those that the cluster has not decided, let through or
+	// not), or all. Empty means denied.
+	What string `yaml:"what"`
+	// Sample is the share of these that have one, 0 to 1. Left out means all.
+	Sample *float64 `yaml:"sample"`
+	// HashKeys writes hashes of keys and of addresses of clients, as of keys from headers and cookies in any case. One search finds the lines of a
+	// client at all gateways; a key that can be guessed is not protected.
+	HashKeys bool `yaml:"hash_keys"`
+	// Query writes the path with its query, which may hold secrets.
+	Query bool `yaml:"query"`
 }
 
 // Tracing says where spans are sent.

@@ -9,6 +9,7 @@ func Fixed() []string {
 		"name",
 		"cluster.servers", "cluster.tls", "cluster.tls.ca", "clusters",
 		"admin.listen",
+		"access_log.path",
 		"tracing.endpoint", "tracing.insecure", "tracing.share",
 		"proxy.listen", "proxy.tls", "proxy.max_header", "proxy.header_within", "proxy.idle_within", "proxy.answer_pause",
 		"proxy.max_connections", "proxy.max_connections_per_client",

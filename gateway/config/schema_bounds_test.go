@@ -57,6 +57,8 @@ var bounds = map[string]bound{
 	"Admin.listen":                     pattern(`^$|` + addressPattern),
 	"Tracing.endpoint":                 pattern(`^$|` + addressPattern),
 	"Tracing.share":                    upTo(1),
+	"AccessLog.sample":                 upTo(1),
+	"AccessLog.what":                   words("", "denied", "undecided", "all"),
 	"Log.denied":                       upTo(1),
 	"Log.allowed":                      upTo(1),
 

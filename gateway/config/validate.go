@@ -47,6 +47,7 @@ func (d *Document) problems() []*limit.FieldError {
 		f.share("log.denied", *d.Log.Denied)
 	}
 	f.share("log.allowed", d.Log.Allowed)
+	f.accessLog(d.AccessLog)
 	f.tracing(d.Tracing)
 	f.files(reflect.ValueOf(d).Elem(), "")
 	return f.list
@@ -71,6 +72,16 @@ func (f *findings) denyKeys(keys []string) {
 		}
 	}
 	f.different(path, keys)
+}
+
+func (f *findings) accessLog(a AccessLog) {
+	f.oneOf("access_log.what", a.What, LogsDenied, LogsUndecided, LogsAll)
+	if a.Sample != nil {
+		f.share("access_log.sample", *a.Sample)
+	}
+	if a.Path == "" && a != (AccessLog{}) {
+		f.add("access_log.path", "is missing: write a file, such as /var/log/jeton/access.log, or - for standard output")
+	}
 }
 
 func (f *findings) tracing(t Tracing) {
