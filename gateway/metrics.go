@@ -12,6 +12,7 @@ type metrics struct {
 	requests *prometheus.CounterVec // by route and outcome
 	failures *prometheus.CounterVec // by reason
 	limits   *prometheus.CounterVec // by route, limit, shadow and outcome
+	opened   *prometheus.CounterVec // by limit
 	seconds  prometheus.Histogram
 	holding  prometheus.Gauge
 	held     prometheus.Histogram
@@ -51,6 +52,10 @@ func newMetrics() *metrics {
 			Help: "Outcomes of each limit, by route: allowed, denied, or spared (it would have allowed what another limit denied). " +
 				"Those of shadow checks deny nothing.",
 		}, []string{"route", "limit", "shadow", "outcome"}),
+		opened: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_gateway_fail_open_total",
+			Help: "Checks that passed without a decision, by limit.",
+		}, []string{"limit"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "jeton_gateway_decision_seconds",
 			Help:    "How long requests waited for a decision of the cluster.",
@@ -101,7 +106,7 @@ func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce 
 	}, func() float64 { return float64(requests.all.Load()) })
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.requests, m.failures, m.limits, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
+		m.requests, m.failures, m.limits, m.opened, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
 	} {
 		errs = append(errs, r.Register(c))
 	}

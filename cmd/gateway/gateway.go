@@ -9,6 +9,7 @@
 //
 //	tracing   the exporter's queue, gRPC's      Gateway.Close, at the very end, after what is left was sent
 //	access    1 that writes the access log      Gateway.Close, just before that
+//	telling   1 that tells the cluster          Gateway.Close, before the core
 //	clients   gRPC's, by connection,            Client.Close, after the core
 //	          and the client's, by node
 //	core      those that fetch JWT keys, give   core.Gateway.Close, after the servers have stopped

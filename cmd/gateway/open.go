@@ -71,6 +71,7 @@ func (e *Gateway) openCore(s *setup) (err error) {
 		return err
 	}
 	e.closers.Add(func(context.Context) error { e.gateway.Close(); return nil })
+	e.startTelling()
 	return nil
 }
 

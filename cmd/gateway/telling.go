@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/jeton-dev/jeton/rpc/activity"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+const (
+	// tellEvery is how often a gateway tells its cluster what it does, and tellWithin how long that may take.
+	tellEvery  = 2 * time.Second
+	tellWithin = time.Second
+	// tellLater is when it tries again after the node that it asked did not know the call.
+	tellLater = time.Minute
+)
+
+// startTelling tells the cluster what the gateway does, until it is closed.
+func (e *Gateway) startTelling() {
+	if len(e.clusters) == 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.tellAll(ctx)
+	}()
+	e.closers.Add(func(context.Context) error {
+		cancel()
+		<-ended
+		return nil
+	})
+}
+
+// tellAll tells until ctx ends. What was not heard is not logged: the next time comes soon, and has all that this one had.
+func (e *Gateway) tellAll(ctx context.Context) {
+	timer := time.NewTimer(tellEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		pause := tellEvery
+		if err := e.tellOnce(ctx); errors.Is(err, client.ErrOlderNode) {
+			pause = tellLater
+		}
+		timer.Reset(pause)
+	}
+}
+
+// tellOnce tells one node of the first cluster.
+func (e *Gateway) tellOnce(ctx context.Context) error {
+	told, err := e.activity()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	return e.clusters[0].client.Tell(ctx, text)
+}
+
+// version is that of the binary.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// activity is what the gateway has done since it started.
+func (e *Gateway) activity() (*activity.Gateway, error) {
+	families, err := e.metrics.Gather()
+	if err != nil {
+		return nil, err
+	}
+	g := &activity.Gateway{
+		Name: e.now.Load().doc.GatewayName(), Version: version(), Started: e.opened, Admin: e.AdminAddr(),
+		Requests: map[string]float64{}, FailedOpen: map[string]float64{},
+	}
+	for _, f := range families {
+		switch f.GetName() {
+		case "jeton_gateway_requests_total":
+			sum(g.Requests, f, "outcome")
+		case "jeton_gateway_fail_open_total":
+			sum(g.FailedOpen, f, "limit")
+		case "jeton_gateway_decision_seconds":
+			g.Latency = histogram(f.GetMetric()[0].GetHistogram())
+		}
+	}
+	return g, nil
+}
+
+// sum adds up the counters of a family by one label, without those that have counted nothing.
+func sum(into map[string]float64, f *dto.MetricFamily, label string) {
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if n := m.GetCounter().GetValue(); l.GetName() == label && n > 0 {
+				into[l.GetValue()] += n
+			}
+		}
+	}
+}
+
+// histogram is one of Prometheus with what fell into each bucket, and not into those before.
+func histogram(h *dto.Histogram) (out activity.Histogram) {
+	before := 0.0
+	for _, b := range h.GetBucket() {
+		n := float64(b.GetCumulativeCount())
+		out.Bounds, out.Counts = append(out.Bounds, b.GetUpperBound()), append(out.Counts, n-before)
+		before = n
+	}
+	out.Counts = append(out.Counts, float64(h.GetSampleCount())-before)
+	return out
+}
