@@ -65,7 +65,7 @@ func (u undecided) why() string {
 		said = "no answer within decide_within: " + said
 	}
 	if u.key.Secret && u.key.Text != "" {
-		said = strings.ReplaceAll(said, limit.Quote(u.key.Text), shownKey(u.key))
+		said = strings.ReplaceAll(said, limit.Quote(u.key.Text), limit.Quote(shownKey(u.key)))
 		said = strings.ReplaceAll(said, u.key.Text, shownKey(u.key))
 	}
 	return clip(what+strings.Join(u.limits, ", ")+": "+said, maxWhy)
