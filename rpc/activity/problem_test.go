@@ -140,7 +140,7 @@ func headings(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
 	for _, page := range []string{"operate.md", "when-it-fails.md"} {
-		text, err := os.ReadFile(filepath.Join("../../docs", page))
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {
 			t.Fatal(err)
 		}
