@@ -27,7 +27,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -48,25 +48,29 @@ check-format: tools ## check that every file is formatted
 vet: ## run go vet
 	$(step) "go vet" go vet ./...
 	$(step) "go vet in cmd/bench" go -C cmd/bench vet ./...
+	$(step) "go vet in cluster-tests/browser" go -C cluster-tests/browser vet .
 
 .PHONY: lint
 lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
 	$(step) "golangci-lint" $(bin)/golangci-lint run
 	$(step) "golangci-lint in cmd/bench" bash -c 'cd cmd/bench && exec ../../$(bin)/golangci-lint run'
+	$(step) "golangci-lint in cluster-tests/browser" bash -c 'cd cluster-tests/browser && exec ../../$(bin)/golangci-lint run'
 	$(step) "buf lint" $(bin)/buf lint rpc/pb
 
+# Modules besides the one of this folder.
+modules := cmd/bench cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator
+
+define check-module
+	$(step) "modules of $(1) are what its go.sum says" go -C $(1) mod verify
+	$(step) "go.mod of $(1) is tidy" go -C $(1) mod tidy -diff
+
+endef
+
 .PHONY: check-modules
-check-modules: ## check go.mod, go.sum and the modules they name
+check-modules: ## check each go.mod and go.sum, and the modules that they name
 	$(step) "modules are what go.sum says" go mod verify
 	$(step) "go.mod is tidy" go mod tidy -diff
-	$(step) "modules of cmd/bench are what its go.sum says" go -C cmd/bench mod verify
-	$(step) "go.mod of cmd/bench is tidy" go -C cmd/bench mod tidy -diff
-	$(step) "modules of cluster-tests/caddy are what its go.sum says" go -C cluster-tests/caddy mod verify
-	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
-	$(step) "modules of cluster-tests/collector are what its go.sum says" go -C cluster-tests/collector mod verify
-	$(step) "go.mod of cluster-tests/collector is tidy" go -C cluster-tests/collector mod tidy -diff
-	$(step) "modules of cluster-tests/gubernator are what its go.sum says" go -C cluster-tests/gubernator mod verify
-	$(step) "go.mod of cluster-tests/gubernator is tidy" go -C cluster-tests/gubernator mod tidy -diff
+	$(foreach m,$(modules),$(call check-module,$(m)))
 
 # These read the tree, and run nothing of it at the same time: the race detector would only make them slow.
 of_tree := cluster-tests/(mutants|pictures|references|spine)
@@ -106,6 +110,17 @@ test-clients-typescript: ## build and test the client for TypeScript, against a 
 .PHONY: test-clients-python
 test-clients-python: ## test the client for Python against a cluster, with Debian's Python and frameworks
 	$(step) "tests of clients/python" bash .ci/clients-python
+
+.PHONY: test-browser
+test-browser: ## drive the console in Chromium; installs it where it is missing
+	$(step) "tests of the console in a browser" bash .ci/browser
+
+.PHONY: screenshots
+screenshots: export JETON_SCREENSHOTS := $(CURDIR)/docs/console
+screenshots: ## make the pictures of the console that the pages show
+	@mkdir -p $(JETON_SCREENSHOTS)
+	$(step) "pictures of the console" bash .ci/browser -run '^TestConsole$$'
+
 .PHONY: doors-traefik
 doors-traefik: ## have Traefik's own rate limiter ask a cluster for Redis; it takes some minutes to build the first time
 	$(step) "modules of cluster-tests/traefik are what its go.sum says" bash -c 'cd cluster-tests/traefik && ./upstream.sh && go mod verify && go mod tidy -diff'
