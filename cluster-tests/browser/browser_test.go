@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what is to happen on a page at last.
-const patience = 60 * time.Second
+const patience = 20 * time.Second
 
 // A browser is a Chromium without a window.
 type browser struct {
@@ -134,14 +134,24 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// until waits until an expression of JavaScript is true.
+// until waits until an expression of JavaScript is true. That it cannot be evaluated counts as false: a page may be on its way.
 func (p *tab) until(what, expression string, args ...any) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	expression = fmt.Sprintf(expression, args...)
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
-		p.t.Fatalf("%s: %s: %v; the page shows:\n%s", what, expression, err, p.shown())
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && is {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			p.t.Fatalf("%s: not so in %v: %s (%v); the page shows:\n%s", what, patience, expression, err, p.shown())
+		}
 	}
 }
 

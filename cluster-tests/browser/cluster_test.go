@@ -26,7 +26,7 @@ const sampleLimits = `limits:
   login: {capacity: 10, refill: 1/10m, on_unavailable: deny}
   api: {capacity: 5000, refill: 2000/1s, plans: {pro: {capacity: 10000}}}
   tokens: {capacity: 100000, refill: 100000/10m, hold: 1m}
-  streams: {algorithm: concurrency, capacity: 5, lease: 1m}
+  streams: {algorithm: concurrency, limit: 5, lease: 1m}
 `
 
 // binary builds jeton, once.
@@ -70,7 +70,7 @@ func startCluster(t *testing.T) *process.Cluster {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Args("--listen-http", net.JoinHostPort("0.0.0.0", port))
+		m.Args("--listen-http", net.JoinHostPort("0.0.0.0", port), "--advertise", "127.0.0.1", "--listen-redis", m.Redis)
 		m.Launch()
 	}
 	for _, m := range c.Members {

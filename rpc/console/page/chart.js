@@ -31,7 +31,7 @@ export function chart(box, history) {
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 6 } },
       hooks: { setCursor: [point] },
-      scales: { x: { time: true, range: () => [Date.now() / 1000 - MINUTES * 60, Date.now() / 1000] }, y: { range: (_, lo, hi) => [0, Math.max(hi * 1.1, 1)] } },
+      scales: { x: { time: true, range: () => span(history) }, y: { range: (_, lo, hi) => [0, Math.max(hi * 1.1, 1)] } },
       axes: [
         { ...axis, size: 28, space: 70, values: (_, at) => at.map((t) => new Date(t * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: t % 60 ? "2-digit" : undefined })) },
         { ...axis, size: 48, space: 40, values: (_, at) => at.map((n) => short(n)) },
@@ -69,6 +69,12 @@ export function chart(box, history) {
       plot.destroy();
     },
   };
+}
+
+// span is what the chart shows: all of the history, and a minute at least.
+function span(history) {
+  const now = Date.now() / 1000;
+  return [Math.max(now - MINUTES * 60, Math.min(history.at[0] ?? now, now - 60)), now];
 }
 
 // inWords is the chart as text.

@@ -31,7 +31,8 @@ export function open(at, { redraw }) {
       busy = false;
       redraw();
     }
-    if (!aborter.signal.aborted) timer = setTimeout(look, EVERY);
+    const never = [...names].every((name) => seen.get(name)?.err?.status === 400); // such as a key that cannot be
+    if (!aborter.signal.aborted && !never) timer = setTimeout(look, EVERY);
   }
 
   async function lookAt(name) {
