@@ -1,13 +1,13 @@
-// Package browser drives the console in Chromium, as people use it, on clusters of processes. It is a module of its own: what drives a browser is
-// for these tests alone. Run it with make test-browser, which installs what is missing.
 package browser
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +64,7 @@ func TestConsole(t *testing.T) {
 	t.Run("limits", c.changesLimits)
 	t.Run("try it", c.tries)
 	t.Run("hostile keys", c.showsHostileKeys)
+	t.Run("gateway", c.explains)
 	t.Run("phone", c.fitsPhones)
 	t.Run("axe", c.keepsTheRulesOfAxe)
 	t.Run("keyboard", c.needsNoMouse)
@@ -215,6 +216,68 @@ func (c console) showsHostileKeys(t *testing.T) {
 	p.expect("400 (Bad Request)")
 	p.visit("#/keys/login/%FF%FE")
 	p.until("that no key has such bytes", `document.querySelector(".bucket .problem")?.textContent.includes("not valid UTF-8")`)
+}
+
+// gatewayDocument is that of a gateway in front of an upstream.
+const gatewayDocument = `cluster: {servers: [%s], token_file: "%s"}
+name: edge
+admin: {listen: "%s"}
+proxy: {listen: "%s", upstreams: {app: {urls: ["%s"]}}}
+identity: {key: ["ip:{ip}"]}
+routes: [{name: all, path: /, upstream: app, checks: [{limits: [login]}]}]
+`
+
+// Why a request was denied is told by the gateway that has denied it, to whom the console of a node shows the way.
+func (c console) explains(t *testing.T) {
+	upstream := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(upstream.Close)
+	g := c.PlanGateway("edge", filepath.Join(t.TempDir(), "gateway.yaml"))
+	document := fmt.Sprintf(gatewayDocument, strings.Join(c.Servers(), ", "), tokenFile(t), g.Admin, g.Proxy, upstream.URL)
+	if err := os.WriteFile(g.Config, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	p := c.open(t, g.Admin)
+	p.until("a view of the cluster", `document.querySelector("#connection").classList.contains("live") && %s.every(name => document.querySelector("section[aria-labelledby=nodes]")?.textContent.includes(name))`, asJSON(t, names(c.Cluster)))
+	id := denial(t, g.Proxy)
+	p.visit("#/explain/" + id)
+	p.until("the story", `["login", "ip:127.0.0.1", "GET /items"].every(w => document.querySelector("main article")?.textContent.includes(w))`)
+
+	at := signedIn(t, c.browser, c.Members[0])
+	at.visit("#/explain/" + id)
+	at.until("the way to the gateway", `[...document.querySelectorAll("main a")].some(a => a.href.endsWith("#/explain/" + %q) && a.href.includes(%q))`, id, g.Admin[strings.LastIndex(g.Admin, ":"):])
+	at.visit("#/")
+	at.until("the gateway", `[...document.querySelectorAll("main table")].some(t => t.caption.textContent.toLowerCase().includes("gateway") && t.textContent.includes("edge"))`)
+}
+
+// denial asks a gateway until it denies, and returns the id that it gives.
+func denial(t *testing.T, proxy string) string {
+	t.Helper()
+	for {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+proxy+"/items", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var problem struct {
+			Instance string `json:"instance"`
+		}
+		if res.StatusCode == http.StatusTooManyRequests {
+			err = json.NewDecoder(res.Body).Decode(&problem)
+		}
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := strings.CutPrefix(problem.Instance, "urn:jeton:denial:"); ok {
+			return id
+		}
+	}
 }
 
 // pages are what the console has.
