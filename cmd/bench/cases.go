@@ -121,6 +121,10 @@ func clusterCases() []kase {
 			modes: []mode{{storage.Fsync, tailGoals()}}, measure: tails,
 		},
 		{
+			name: "consoles", title: "three nodes with 20 open consoles ÷ the same without", cluster: true,
+			modes: []mode{{storage.Fsync, consoleGoals()}}, measure: consoles,
+		},
+		{
 			name: "clients", title: "1,000 clients at 8 checks/s each: three nodes", cluster: true,
 			modes: []mode{{storage.Fsync, clientGoals()}}, measure: clients,
 		},

@@ -178,6 +178,7 @@ Try in another terminal:
   curl -i http://{{.First.HTTP}}/v1/check -d '{"key":"user:42","limits":["{{.Limit}}"]}'
   {{.Program}} check {{.Limit}} user:42{{if .Server}} --server {{.Server}}{{end}}
   {{.Program}} cluster status{{if .Server}} --server {{.Server}}{{end}}
+  {{.Program}} top{{if .Server}} --server {{.Server}}{{end}}
   curl http://{{.First.HTTP}}/debug/buckets/{{.Limit}}/user:42
 {{- if .Items}}
 
