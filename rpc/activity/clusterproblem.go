@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -26,17 +28,17 @@ func (f *finder) undecided() {
 	if f.view.Total.Errors < leastRate {
 		return
 	}
-	codes := map[string]float64{}
+	failed := map[string]float64{}
 	for i := range f.after.Nodes {
 		n := &f.after.Nodes[i]
 		if was := f.before.same(n); was != nil {
 			for code, count := range n.Errors {
-				codes[code] += max(0, count-was.Errors[code])
+				failed[code] += max(0, count-was.Errors[code])
 			}
 		}
 	}
 	var names []string
-	for code, n := range codes {
+	for code, n := range failed {
 		if n > 0 {
 			names = append(names, code)
 		}
@@ -46,10 +48,29 @@ func (f *finder) undecided() {
 	if len(names) > 0 {
 		what += ": " + strings.Join(names, ", ")
 	}
-	f.say(Problem{
-		Severity: Warning, What: what, More: atANode,
-		Do: "InvalidArgument and NotFound are mistakes of callers, such as a limit that does not exist. Others come from nodes: see the other problems, and the logs of nodes.",
-	})
+	f.say(Problem{Severity: Warning, What: what, More: atANode, Do: aboutErrors(names)})
+}
+
+// aboutErrors says what to do about checks that fail with these codes.
+func aboutErrors(names []string) string {
+	var callers []string
+	for _, name := range names {
+		if name == codes.InvalidArgument.String() || name == codes.NotFound.String() {
+			callers = append(callers, name)
+		}
+	}
+	const nodes = "See the other problems, and the logs of nodes."
+	if len(callers) == 0 {
+		return nodes
+	}
+	do := strings.Join(callers, " and ") + " is a mistake of callers, such as a limit that does not exist."
+	if len(callers) > 1 {
+		do = strings.Join(callers, " and ") + " are mistakes of callers, such as a limit that does not exist."
+	}
+	if len(callers) < len(names) {
+		return do + " " + nodes
+	}
+	return do + " The message that a caller gets names it."
 }
 
 // failOpen finds gateways that let requests pass without a decision.
@@ -74,8 +95,12 @@ func (f *finder) leader() {
 	case c.Waits != "":
 		f.say(Problem{Severity: Critical, What: "node " + c.Node + " waits: " + c.Waits, Node: c.Node, More: whatIsWrong, Do: "See to it that the nodes of --join run and can be reached from this one."})
 	case c.Leader == "":
+		what := "the cluster has no leader: "
+		if f.allDecided() {
+			what += "checks are decided, but "
+		}
 		f.say(Problem{
-			Severity: Warning, What: "the cluster has no leader: checks are decided, but limits, overrides and nodes cannot be changed, and partitions do not move", More: whatIsWrong,
+			Severity: Warning, What: what + "limits, overrides and nodes cannot be changed, and partitions do not move", More: whatIsWrong,
 			Do: "An election takes a few seconds. If there is none for longer, start the voters that do not answer: a majority of them must be up.",
 		})
 	}

@@ -50,9 +50,6 @@ func plural(n int, one, more string) string {
 	return more
 }
 
-// capital is a sentence.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
 // few names the first of some things.
 func few(names []string) string {
 	if len(names) <= mostNamed {

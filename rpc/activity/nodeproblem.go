@@ -19,7 +19,7 @@ const (
 	diskStops     = 128 << 20
 	fsyncWarns    = 200 * time.Millisecond
 	waitingWarns  = 10_000
-	nodeDoesNotDo = "look at its log and its machine, and start it again. If it is lost for ever, take it out with jeton cluster remove"
+	nodeDoesNotDo = "Look at its log and its machine, and start it again. If it is lost for ever, take it out with jeton cluster remove"
 )
 
 // nodes finds nodes that do not tell what they do, are not ready, or have slow disks.
@@ -35,7 +35,7 @@ func (f *finder) nodes() {
 			if strings.Contains(n.Error, "within") {
 				more = nodeFrozen
 			}
-			f.say(Problem{Severity: Warning, What: "node " + n.Name + " does not tell what it does: " + n.Error, Node: n.Name, More: more, Do: capital(nodeDoesNotDo) + "."})
+			f.say(Problem{Severity: Warning, What: "node " + n.Name + " does not tell what it does: " + n.Error, Node: n.Name, More: more, Do: nodeDoesNotDo + " " + n.Name + "."})
 			continue
 		case n.Ready != "" && f.allDecided():
 			f.say(Problem{

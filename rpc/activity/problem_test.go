@@ -122,6 +122,33 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestAdvice has problems say what helps in their case.
+func TestAdvice(t *testing.T) {
+	none := ring.Deciding{Verdict: ring.DecidesNone, Undecided: 100, Partitions: 100, Why: "2 of 3 nodes do not answer: b and c"}
+	for _, test := range []struct {
+		what      string
+		wrong     func(before, after *Look)
+		says, not string
+	}{
+		{"a node does not answer", func(_, l *Look) { l.Nodes[1] = Node{Name: "b", Error: "it cannot be reached"} }, "jeton cluster remove b.", ""},
+		{"a leader is missing", func(_, l *Look) { l.Cluster.Leader = "" }, "checks are decided", ""},
+		{"nodes and a leader are missing", func(_, l *Look) { l.Cluster.Leader, l.Cluster.Deciding = "", none }, "the cluster has no leader: limits", "checks are decided"},
+		{"nodes fail checks", func(_, l *Look) { l.Nodes[0].Errors = map[string]float64{"Unavailable": 9} }, "Unavailable", "InvalidArgument"},
+		{"callers fail checks", func(_, l *Look) { l.Nodes[0].Errors = map[string]float64{"NotFound": 9} }, "mistake", "logs of nodes"},
+		{"both fail checks", func(_, l *Look) { l.Nodes[0].Errors = map[string]float64{"NotFound": 9, "Internal": 1} }, "NotFound is a mistake of callers, such as a limit that does not exist. See the other", ""},
+	} {
+		before, after := well()
+		test.wrong(&before, &after)
+		var said strings.Builder
+		for _, p := range Compare(before, after).Problems {
+			said.WriteString(p.What + ": " + p.Do + "\n")
+		}
+		if text := said.String(); !strings.Contains(text, test.says) || test.not != "" && strings.Contains(text, test.not) {
+			t.Errorf("%s: it is said %q", test.what, text)
+		}
+	}
+}
+
 // TestProblemsAreSorted has the worst first.
 func TestProblemsAreSorted(t *testing.T) {
 	before, after := well()
