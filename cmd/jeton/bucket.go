@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,11 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/jeton/top"
 	"github.com/jeton-dev/jeton/rpc/client"
-	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 func bucketVerb() *cobra.Command {
@@ -48,23 +45,20 @@ func bucketVerb() *cobra.Command {
 			case cmd.Flags().Changed("every"):
 				return errors.New("--every: give --watch too, which asks again and again")
 			}
-			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
-				if err := hand.on(ctx, c, args[0], args[1]); err != nil {
-					return err
-				}
-				if follows {
-					w := bucketWatch{bucket: top.Bucket{Limit: args[0], Key: args[1]}, every: every, json: output.Value == "json", inspect: inspector(&r, c, plan)}
-					return w.run(cmd)
-				}
-				in, err := c.Inspect(ctx, args[1], limit.Named(args[0]), plan)
-				if err != nil {
-					return err
-				}
-				if output.Value == "json" {
-					return json.NewEncoder(cmd.OutOrStdout()).Encode(in)
-				}
-				return debug.WriteBucket(cmd.OutOrStdout(), in)
-			})
+			c, err := r.connect()
+			if err != nil {
+				return err
+			}
+			defer c.Close() //nolint:errcheck // the answer has been read
+			b := top.Bucket{Limit: args[0], Key: args[1]}
+			if err := r.ask(cmd.Context(), func(ctx context.Context) error { return hand.on(ctx, c, b.Limit, b.Key) }); err != nil {
+				return err
+			}
+			w := bucketWatch{bucket: b, every: every, json: output.Value == "json", inspect: inspector(&r, c, plan)}
+			if follows {
+				return w.run(cmd)
+			}
+			return w.once(cmd)
 		},
 	}
 	r.addFlags(cmd)

@@ -14,9 +14,10 @@ import (
 	"github.com/jeton-dev/jeton/cmd/jeton/top"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
-// A bucketWatch follows a bucket.
+// A bucketWatch follows a bucket, or looks at it once.
 type bucketWatch struct {
 	bucket  top.Bucket
 	every   time.Duration
@@ -59,6 +60,18 @@ func (w *bucketWatch) run(cmd *cobra.Command) error {
 		in = now
 		return w.write(out, now, before)
 	})
+}
+
+// once shows the bucket as it is now.
+func (w *bucketWatch) once(cmd *cobra.Command) error {
+	in, err := w.inspect(cmd.Context(), w.bucket)
+	if err != nil {
+		return err
+	}
+	if w.json {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(in)
+	}
+	return debug.WriteBucket(cmd.OutOrStdout(), in)
 }
 
 // changed says whether a bucket is otherwise than before in what people see, beside the time that has passed.

@@ -64,6 +64,21 @@ func TestBucketIsFollowed(t *testing.T) {
 	}
 }
 
+// What is wrong is said once, as it is without --watch.
+func TestBucketThatCannotBeFollowed(t *testing.T) {
+	node := aNode(t).GRPCAddr()
+	for args, hint := range map[string]string{
+		"demo k --server 127.0.0.1:1": "is a node running there?",
+		"nosuch k --server " + node:   "jeton limits get shows",
+	} {
+		_, want, _ := jeton(t, nil, append([]string{"bucket"}, strings.Fields(args)...)...)
+		_, said, code := jeton(t, nil, append([]string{"bucket", "--watch"}, strings.Fields(args)...)...)
+		if said != want || code != cli.ExitError || strings.Count(said, hint) != 1 {
+			t.Errorf("jeton bucket --watch %s: exit code %d: %s, want %s", args, code, said, want)
+		}
+	}
+}
+
 // What a line says beside the tokens.
 func TestLinesOfABucket(t *testing.T) {
 	rule, err := limit.Limit{Name: "demo", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: 1e9}}.Rule()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -156,7 +157,11 @@ func hasReason(st *status.Status, reason string) bool {
 func plain(message string) string {
 	if quoted, is := strings.CutPrefix(message, "connection error: desc = "); is {
 		if said, err := strconv.Unquote(quoted); err == nil {
-			return "cannot connect: " + doing.ReplaceAllString(said, "")
+			why := doing.ReplaceAllString(said, "")
+			if why == net.ErrClosed.Error() { // grpc has given up waiting for the other end to begin, and closed the connection itself
+				why = "the other end says nothing: its process may be frozen"
+			}
+			return "cannot connect: " + why
 		}
 	}
 	if rest, is := strings.CutPrefix(message, "error reading from server: "); is {
@@ -174,7 +179,7 @@ func plain(message string) string {
 // doing is the beginning of a chain of reasons that only tells what was being done, and to which address.
 var doing = regexp.MustCompile(
 	`^((transport|authentication handshake failed|Error while dialing|error reading server preface` +
-		`|(dial|read|write) tcp \S+|connect|read|write): )+`)
+		`|(dial|read|write|raw-read|raw-write) tcp \S+|connect|read|write): )+`)
 
 // fieldError is the field that details find fault with; nil when there is none.
 func fieldError(details []any) *limit.FieldError {
