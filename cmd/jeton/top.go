@@ -146,6 +146,9 @@ func (t *topConfig) print(cmd *cobra.Command, v *activity.View, shown top.Option
 	for i := range v.Problems {
 		fmt.Fprintln(cmd.ErrOrStderr(), top.Problem(&v.Problems[i]))
 	}
+	if shown.By == top.Keys && len(v.Keys) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), top.NoBusyKey+"; jeton bucket LIMIT KEY shows any")
+	}
 	if err := top.Write(out, v, shown); err != nil || t.once {
 		return err
 	}

@@ -67,6 +67,17 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
+// A table of keys has those that are busy: where it has none, a script is told where to look for others, beside the table.
+func TestTopWithoutBusyKeys(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr(), "JETON_EVERY": "200ms"}
+	for by, want := range map[string]bool{"keys": true, "limits": false} {
+		stdout, stderr, code := jeton(t, env, "top", "--once", "--by", by)
+		if code != cli.ExitOK || strings.Count(stdout, "\n") != 1 || strings.Contains(stderr, "no key has 32 checks a second or more") != want {
+			t.Errorf("jeton top --once --by %s: exit code %d: %s\n%s", by, code, stderr, stdout)
+		}
+	}
+}
+
 // A pipe gets a table, or a line of JSON, each time, until it is interrupted.
 func TestTopInAPipe(t *testing.T) {
 	server := aBusyCluster(t)

@@ -26,9 +26,12 @@ func (s *Screen) list() *list {
 	return s.tables()
 }
 
+// NoBusyKey says that a table of keys is empty: it has those that nodes count, which are the busy ones.
+const NoBusyKey = "no key has 32 checks a second or more"
+
 // nothing is what stands in the place of the rows of each table.
 var nothing = map[string]string{
-	Limits: "no check was decided", Keys: "no key is checked", Nodes: "no node has answered", Gateways: "no gateway has told what it does",
+	Limits: "no check was decided", Keys: NoBusyKey + ": / looks for others", Nodes: "no node has answered", Gateways: "no gateway has told what it does",
 }
 
 // tables is the list of the table that was chosen.
@@ -64,7 +67,7 @@ func (s *Screen) keysOf(p *place) *list {
 		}
 	}
 	above = append(above, line{"busiest keys" + s.order(p.filter, len(t.rows)), strong})
-	return &list{append(above, s.search()...), t, &p.cursor, "none of its keys is among the busiest: / looks for others"}
+	return &list{append(above, s.search()...), t, &p.cursor, "none of its keys has 32 checks a second or more: / looks for others"}
 }
 
 // order says how many rows are shown, in which order, and by which filter.

@@ -54,7 +54,7 @@ export function open(at, { redraw }) {
         h("label", {}, "of the limit ", h("select", { "data-key": state.limits ? "limits" : "none", onchange: (e) => { limit = e.target.value; search(); } }, h("option", { value: "" }, "any"), Object.keys(state.limits ?? {}).map((l) => h("option", { value: l, selected: l === limit }, l))))),
       failed && problem(failed),
       q && found && results(q, limit, found),
-      h("section", { id: "hot-keys", "aria-labelledby": "hot" }, h("h2", { id: "hot" }, "Checked most"), keyTable("Keys that are checked most", hot, state.view?.keys, "No key has more than a few checks a second now.")),
+      h("section", { id: "hot-keys", "aria-labelledby": "hot" }, h("h2", { id: "hot" }, "Checked most"), keyTable("Keys that are checked most", hot, state.view?.keys, "No key has 32 checks a second or more now: search for others by their beginning.")),
       h("section", { id: "denied-keys", "aria-labelledby": "most-denied" }, h("h2", { id: "most-denied" }, "Denied most"), keyTable("Keys that are denied most", denied, state.view?.denied, "No busy key is denied now.")),
     ],
   };

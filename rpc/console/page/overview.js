@@ -101,7 +101,7 @@ function limitsNow(view, order) {
 }
 
 const keysNow = (view, hot, denied) => h("div", { class: "pair", id: "some-keys" },
-  h("section", { id: "hottest", "aria-labelledby": "hottest-keys" }, h("h2", { id: "hottest-keys" }, h("a", { href: "#/keys" }, "Keys"), " checked most"), fewKeys("Keys that are checked most", hot, view.keys, "No key has more than a few checks a second now.")),
+  h("section", { id: "hottest", "aria-labelledby": "hottest-keys" }, h("h2", { id: "hottest-keys" }, h("a", { href: "#/keys" }, "Keys"), " checked most"), fewKeys("Keys that are checked most", hot, view.keys, "No key has 32 checks a second or more now: the tab Keys searches for others.")),
   h("section", { id: "deniedest", "aria-labelledby": "denied-keys" }, h("h2", { id: "denied-keys" }, "Keys denied most"), fewKeys("Keys that are denied most", denied, view.denied, "No busy key is denied now.")));
 
 const nodesNow = (view) => h("section", { id: "all-nodes", "aria-labelledby": "nodes" }, h("h2", { id: "nodes" }, "Nodes"), nodeTable(view));
