@@ -34,6 +34,15 @@ var alertCases = []alertCase{
 	{"JetonKeysUndecided", []string{`jeton_cluster_undecided_partitions{job="nodes", instance="a"} 7x20 0x20`, `jeton_cluster_undecided_partitions{job="nodes", instance="b"} 3x20 0x20`}, "2m", "12m", "job=nodes", "The keys of 7 partitions cannot be decided, since a majority of their replicas is missing"},
 	{"JetonMajorityInDanger", []string{`jeton_cluster_endangered_partitions{job="nodes", instance="a"} 271x20 0x20`}, "5m", "12m", "job=nodes", "271 partitions have lost a replica: if one more is lost, their keys cannot be decided"},
 	{"JetonNodeDown", []string{`jeton_cluster_nodes{job="nodes", instance="a"} 3x40`, `jeton_cluster_alive_nodes{job="nodes", instance="a"} 2x20 3x20`}, "5m", "12m", "job=nodes", "1 nodes of the cluster do not answer the others"},
+	{
+		"JetonClusterDown",
+		[]string{
+			`up{job="nodes", instance="a"} 1x10 0x20 1x20`, `jeton_cluster_nodes{job="nodes", instance="a"} 2x10 stale`,
+			`up{job="nodes", instance="b"} 0x50`, `jeton_cluster_nodes{job="nodes", instance="b"} 2x10 stale`,
+			`up{job="others", instance="x"} 0x50`,
+		},
+		"12m", "17m", "job=nodes", "No node of nodes tells Prometheus anything",
+	},
 	{"JetonReplicaBehind", []string{`jeton_replica_lost_total{instance="a", node="c"} 0+30x20 600+0x20`}, "8m", "15m", "node=c", "The replica at c does not answer: 1 messages with reservations a second are lost"},
 	{"JetonNodeBehind", []string{`jeton_cluster_state_version{job="nodes", instance="a"} 9x40`, `jeton_cluster_state_version{job="nodes", instance="b"} 5x20 9x20`}, "5m", "12m", "job=nodes,instance=b", "b is at version 5 of what the cluster has agreed on, and others are further"},
 	{
@@ -61,6 +70,7 @@ var quietSeries = []string{
 	`jeton_bucket_used_ratio{limit="login", key="#1"} 0.5x300`,
 	`jeton_cluster_clock_offset_seconds{job="nodes", instance="a"} 0.004x300`,
 	`jeton_cluster_nodes{job="nodes", instance="a"} 3x300`, `jeton_cluster_alive_nodes{job="nodes", instance="a"} 3x300`,
+	`up{job="nodes", instance="a"} 1x300`, `up{job="nodes", instance="c"} 0x300`, `jeton_cluster_nodes{job="nodes", instance="c"} 3 stale`, `up{job="web", instance="w"} 0x300`,
 	`jeton_cluster_undecided_partitions{job="nodes", instance="a"} 0x300`, `jeton_cluster_endangered_partitions{job="nodes", instance="a"} 0x300`,
 	`jeton_cluster_state_version{job="nodes", instance="a"} 5x300`, `jeton_cluster_state_version{job="others", instance="b"} 9x300`,
 	`jeton_fallback_undecided_total{instance="g", reason="slow"} 0+1x300`, `jeton_fallback_checks_total{instance="g", source="cluster"} 0+300x300`,
