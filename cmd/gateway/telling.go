@@ -9,6 +9,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -80,7 +81,7 @@ func version() string {
 	return "(devel)"
 }
 
-// activity is what the gateway has done since it started.
+// activity is what the gateway has done since it started: all of its requests, and of the limits those of the cluster that it tells.
 func (e *Gateway) activity() (*activity.Gateway, error) {
 	families, err := e.metrics.Gather()
 	if err != nil {
@@ -93,9 +94,9 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 	for _, f := range families {
 		switch f.GetName() {
 		case "jeton_gateway_requests_total":
-			sum(g.Requests, f, "outcome")
+			sum(g.Requests, f, "outcome", func(outcome string) (string, bool) { return outcome, true })
 		case "jeton_gateway_fail_open_total":
-			sum(g.FailedOpen, f, "limit")
+			sum(g.FailedOpen, f, "limit", func(shown string) (string, bool) { return config.LimitShown(e.clusters[0].name, shown) })
 		case "jeton_gateway_decision_seconds":
 			g.Latency = histogram(f.GetMetric()[0].GetHistogram())
 		}
@@ -103,12 +104,14 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 	return g, nil
 }
 
-// sum adds up the counters of a family by one label, without those that have counted nothing.
-func sum(into map[string]float64, f *dto.MetricFamily, label string) {
+// sum adds up the counters of a family by the names of one label, without those that have no name and those that have counted nothing.
+func sum(into map[string]float64, f *dto.MetricFamily, label string, named func(value string) (name string, ok bool)) {
 	for _, m := range f.GetMetric() {
 		for _, l := range m.GetLabel() {
 			if n := m.GetCounter().GetValue(); l.GetName() == label && n > 0 {
-				into[l.GetValue()] += n
+				if name, ok := named(l.GetValue()); ok {
+					into[name] += n
+				}
 			}
 		}
 	}

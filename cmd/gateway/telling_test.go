@@ -3,8 +3,11 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -49,6 +52,58 @@ func TestTelling(t *testing.T) {
 	}
 	if !json.Valid(text) || !containsGateway(look, "test") {
 		t.Errorf("the cluster says %s", text)
+	}
+}
+
+// What passes without a decision is seen at the cluster by gateway and by limit, under the name that the limit has there: also where the gateway
+// knows the cluster by a name. Limits of its other clusters are none of this one.
+func TestTellingWhatPassesUndecided(t *testing.T) {
+	const checks = "{limits: [missing], on_unavailable: allow}"
+	one := strings.Replace(fmt.Sprintf(aText, planet(t), anUpstream(t).URL), "{limits: [two]}", checks, 1) // a node of its own: a look is shared for a while
+	two := strings.NewReplacer(
+		"{cluster: region, limits: [four]}", "{cluster: region, limits: [four], on_unavailable: allow}",
+		"{cluster: global, limits: [two]}", "{cluster: global, limits: [missing], on_unavailable: allow}",
+	).Replace(twoClusters(anUpstream(t).URL, "127.0.0.1:1", planet(t)))
+	for what, document := range map[string]string{"one cluster": one, "two with names": two} {
+		t.Run(what, func(t *testing.T) {
+			r := open(t, Config{}, document)
+			r.until(t, "limits of the cluster", func() bool { return r.clusters[0].limits() != nil })
+			if err := r.tellOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if a := r.get(t, r.ProxyAddr(), "/items", "X-Test: "+t.Name()); a.status != http.StatusOK {
+				t.Fatalf("%+v", a)
+			}
+			if err := r.tellOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			text, err := r.clusters[0].client.Activity(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var look activity.Look
+			if err := json.Unmarshal(text, &look); err != nil {
+				t.Fatal(err)
+			}
+			v := activity.Compare(activity.Look{}, look)
+			if len(v.Gateways) != 1 || v.Gateways[0].FailedOpen <= 0 || v.Total.FailedOpen != v.Gateways[0].FailedOpen {
+				t.Errorf("the cluster says of its gateways: %+v", v.Gateways)
+			}
+			var open []string
+			for i := range v.Limits {
+				if v.Limits[i].FailedOpen > 0 {
+					open = append(open, v.Limits[i].Name)
+				}
+			}
+			if !slices.Equal(open, []string{"missing"}) {
+				t.Errorf("the cluster says that checks of %q passed without a decision, want those of missing", open)
+			}
+			if !slices.ContainsFunc(v.Problems, func(p activity.Problem) bool {
+				return p.Severity == activity.Critical && strings.HasPrefix(p.What, "gateway test lets ")
+			}) {
+				t.Errorf("the problems are %+v", v.Problems)
+			}
+		})
 	}
 }
 

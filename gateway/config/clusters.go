@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
@@ -63,6 +64,12 @@ func ShownLimit(cluster, limit string) string {
 		return limit
 	}
 	return cluster + "/" + limit
+}
+
+// LimitShown is the limit of a cluster that [ShownLimit] shows so; known is false where it is one of another cluster.
+func LimitShown(cluster, shown string) (limit string, known bool) {
+	limit, known = strings.CutPrefix(shown, ShownLimit(cluster, ""))
+	return limit, known && !strings.Contains(limit, "/")
 }
 
 // KeepAuthorities makes the authorities of nodes those of before, where both documents have them.

@@ -14,7 +14,8 @@ import (
 // ErrOlderNode means that a node does not know what it was asked: it is of an older release.
 var ErrOlderNode = errors.New("the node is of an older release, which does not know the call")
 
-// Tell tells a node what a gateway does: an activity.Gateway as JSON. Which node does not matter, since each passes it on to all.
+// Tell tells a node what a gateway does: an activity.Gateway as JSON. Which node does not matter: a look at any node
+// asks all of them.
 func (c *Client) Tell(ctx context.Context, gateway []byte) error {
 	_, err := nodes.Anywhere(ctx, c.known(), func(ctx context.Context, n *nodes.Node) (*pb.TellResponse, error) {
 		out, err := pb.NewClusterClient(n.Conn()).Tell(ctx, &pb.TellRequest{Gateway: gateway})
