@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/internal/exemplar"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
@@ -146,7 +145,7 @@ func validMessage(m *pb.StreamIn) error {
 // gathered are the checks and settlements of a message, of which none is started.
 func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
 	m := &gathered{StreamIn: in, server: c.server, denials: c.denials, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
-	m.settled, m.exemplar = make([]limit.Settled, len(in.Settlements)), exemplar.Of(ctx)
+	m.settled = make([]limit.Settled, len(in.Settlements))
 	if in.Within > 0 {
 		m.ctx, m.cancel = context.WithTimeout(ctx, min(in.Within, maxTime))
 	} else {

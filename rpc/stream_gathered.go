@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/exemplar"
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/internal/traced"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -28,10 +29,8 @@ type gathered struct {
 	wanted  atomic.Int64    // are not
 	room    []pb.Answer     // for the answer to each, those to settlements behind those to checks
 	settled []limit.Settled // to which these point
-
-	exemplar prometheus.Labels // of the trace of the call; nil for none
-	checks   *sync.WaitGroup   // the goroutines of the stream
-	answers  chan<- *pb.Answer
+	checks  *sync.WaitGroup // the goroutines of the stream
+	answers chan<- *pb.Answer
 }
 
 // left is how many checks and settlements are not started.
@@ -97,6 +96,14 @@ func (m *gathered) trace(i int) string {
 	return m.Traces[i]
 }
 
+// exemplar names the trace of check i; nil for none. The stream itself is in no trace: it outlives all of them.
+func (m *gathered) exemplar(i int) prometheus.Labels {
+	if text := m.trace(i); text != "" {
+		return exemplar.Of(traced.UnderText(m.ctx, text))
+	}
+	return nil
+}
+
 // startSettlements starts the settlements of these places, or adds them to o. They go where checks with an id go: see [Router.Settle].
 func (m *gathered) startSettlements(o *ours, from, to int) {
 	if n := to - from; n > 0 {
@@ -128,7 +135,7 @@ func (m *gathered) startSettlements(o *ours, from, to int) {
 // answer hands over the answer to check i.
 func (m *gathered) answer(i int, r limit.Result, begin time.Time) {
 	m.room[i] = pb.Answer{ID: m.IDs[i], Result: denialOr(m.denials, m.Requests[i].Key, r)}
-	m.handOver(i, r.Err, begin)
+	m.handOver(i, r.Err, begin, m.exemplar(i))
 }
 
 // answerSettlement hands over the answer to settlement i.
@@ -139,14 +146,14 @@ func (m *gathered) answerSettlement(i int, settled limit.Settled, err error, beg
 	place := len(m.Requests) + i
 	m.settled[i] = settled
 	m.room[place] = pb.Answer{ID: m.Settlements[i].ID, Result: limit.Result{Err: err}, Settled: &m.settled[i]}
-	m.handOver(place, err, begin)
+	m.handOver(place, err, begin, nil)
 }
 
 // handOver hands over the answer in that place. Errors are answers too. It never waits, for the answers of all that is
 // started have room, and may be called when the stream has ended.
-func (m *gathered) handOver(place int, err error, begin time.Time) {
+func (m *gathered) handOver(place int, err error, begin time.Time, of prometheus.Labels) {
 	s := m.server
-	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, begin, m.exemplar)
+	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, begin, of)
 	s.logFault(m.ctx, pb.Limiter_CheckStream_FullMethodName, err)
 	m.finish(place)
 	m.answers <- &m.room[place]

@@ -10,11 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -355,6 +358,26 @@ func TestStreamWithin(t *testing.T) {
 	_, err = stream.Recv()
 	if fe, ok := errors.AsType[*limit.FieldError](pb.DecodeError(err)); !ok || fe.Field != "within_ns" {
 		t.Errorf("a message that is waited for for less than nothing: %v", err)
+	}
+}
+
+// TestStreamNamesTraces has a check of a stream name its own trace beside how long it took. Those beside it in the message name none.
+func TestStreamNamesTraces(t *testing.T) {
+	reg, spans := prometheus.NewRegistry(), sdk.NewTracerProvider()
+	_, conn := serve(t, Config{Limiter: NewTraced(conformance.Stub{}, spans, "a"), Registerer: reg})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := checksMessage(0, 3)
+	m.Checks[0].Trace = "what cannot be read"
+	m.Checks[1].Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	if err := stream.Send(m); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, stream, 3, map[uint64]limit.Result{})
+	if traces := metricstest.Exemplars(t, reg)["jeton_rpc_seconds"]; !slices.Equal(traces, []string{"0af7651916cd43dd8448eb211c80319c"}) {
+		t.Errorf("beside the latency are the traces %q", traces)
 	}
 }
 
