@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/jeton-dev/jeton/gateway/config"
+	measured "github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -73,14 +73,6 @@ func (e *Gateway) tellOnce(ctx context.Context) error {
 	return e.clusters[0].client.Tell(ctx, text)
 }
 
-// version is that of the binary.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
-
 // activity is what the gateway has done since it started: all of its requests, and of the limits those of the cluster that it tells.
 func (e *Gateway) activity() (*activity.Gateway, error) {
 	families, err := e.metrics.Gather()
@@ -88,7 +80,7 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 		return nil, err
 	}
 	g := &activity.Gateway{
-		Name: e.now.Load().doc.GatewayName(), Version: version(), Started: e.opened, Admin: e.AdminAddr(),
+		Name: e.now.Load().doc.GatewayName(), Version: activity.Version(), Started: e.opened, Admin: e.AdminAddr(),
 		Requests: map[string]float64{}, FailedOpen: map[string]float64{},
 	}
 	for _, f := range families {
@@ -98,7 +90,7 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 		case "jeton_gateway_fail_open_total":
 			sum(g.FailedOpen, f, "limit", func(shown string) (string, bool) { return config.LimitShown(e.clusters[0].name, shown) })
 		case "jeton_gateway_decision_seconds":
-			g.Latency = histogram(f.GetMetric()[0].GetHistogram())
+			g.Latency.Bounds, g.Latency.Counts = measured.BucketsOf(f.GetMetric()[0].GetHistogram())
 		}
 	}
 	return g, nil
@@ -115,16 +107,4 @@ func sum(into map[string]float64, f *dto.MetricFamily, label string, named func(
 			}
 		}
 	}
-}
-
-// histogram is one of Prometheus with what fell into each bucket, and not into those before.
-func histogram(h *dto.Histogram) (out activity.Histogram) {
-	before := 0.0
-	for _, b := range h.GetBucket() {
-		n := float64(b.GetCumulativeCount())
-		out.Bounds, out.Counts = append(out.Bounds, b.GetUpperBound()), append(out.Counts, n-before)
-		before = n
-	}
-	out.Counts = append(out.Counts, float64(h.GetSampleCount())-before)
-	return out
 }

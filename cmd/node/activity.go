@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"runtime/debug"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor"
@@ -15,7 +14,7 @@ import (
 // newSource makes what tells operators what the nodes are doing.
 func (n *Node) newSource() *activity.Source {
 	n.disk.fs, n.disk.dir, n.disk.run = n.cfg.FS, n.cfg.Data, n.besides.run
-	cfg := activity.SourceConfig{Name: n.cfg.Name, Version: version(), Here: n.doing, Search: n.searchKeys}
+	cfg := activity.SourceConfig{Name: n.cfg.Name, Version: activity.Version(), Here: n.doing, Search: n.searchKeys}
 	if m := n.member; m != nil {
 		cfg.Others = func(ctx context.Context, question json.RawMessage) (all []activity.Told) {
 			for _, told := range m.cluster.AskOthers(ctx, question) {
@@ -29,14 +28,6 @@ func (n *Node) newSource() *activity.Source {
 		}
 	}
 	return activity.NewSource(cfg)
-}
-
-// version is that of the binary.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // doing is what this node is doing.

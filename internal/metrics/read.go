@@ -21,11 +21,16 @@ func Buckets(h prometheus.Metric) (bounds, counts []float64) {
 	if err := h.Write(&m); err != nil {
 		return nil, nil
 	}
+	return BucketsOf(m.GetHistogram())
+}
+
+// BucketsOf is Buckets of a histogram that was gathered.
+func BucketsOf(h *dto.Histogram) (bounds, counts []float64) {
 	below := 0.0
-	for _, b := range m.GetHistogram().GetBucket() {
+	for _, b := range h.GetBucket() {
 		bounds = append(bounds, b.GetUpperBound())
 		counts = append(counts, float64(b.GetCumulativeCount())-below)
 		below = float64(b.GetCumulativeCount())
 	}
-	return bounds, append(counts, float64(m.GetHistogram().GetSampleCount())-below)
+	return bounds, append(counts, float64(h.GetSampleCount())-below)
 }

@@ -16,10 +16,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 
 	"github.com/jeton-dev/jeton/internal/metrics"
+	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
@@ -47,7 +47,7 @@ func New(cfg Config) (*Console, error) {
 		cfg.Streams = MostStreams
 	}
 	if cfg.Self.Version == "" {
-		cfg.Self.Version = version()
+		cfg.Self.Version = activity.Version()
 	}
 	files, err := readFiles()
 	if err != nil {
@@ -56,14 +56,6 @@ func New(cfg Config) (*Console, error) {
 	c := &Console{Config: cfg, files: files, signIns: newAttempts(), metrics: newMetrics()}
 	c.collector = newCollector(cfg, c.metrics)
 	return c, metrics.Register(cfg.Registerer, c.metrics.collectors()...)
-}
-
-// version is that of the binary.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // Stop ends all streams, and returns when nothing of the console runs. It may be called again.
