@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/cluster-tests/process"
+	why "github.com/jeton-dev/jeton/ring/cluster/status"
 	"github.com/jeton-dev/jeton/rpc/activity"
 )
 
@@ -52,15 +53,18 @@ func TestConsoleOfANodeThatIsLost(t *testing.T) {
 		return len(v.Problems) == 0 && len(v.Nodes) == 3 && len(v.Gateways) == 1 && v.Gateways[0].Name == "edge"
 	}
 	all("all is well", "", well)
-	for how, change := range map[string]struct{ lose, restore func() }{
-		"killed": {lost.Kill, lost.Launch},
-		"frozen": {lost.Freeze, lost.Thaw},
+	for how, change := range map[string]struct {
+		lose, restore func()
+		why, more     string // what is said of it, and where more is
+	}{
+		"killed": {lost.Kill, lost.Launch, why.NotReached, "when-it-fails.md#a-node-is-killed"},
+		"frozen": {lost.Freeze, lost.Thaw, why.NotInTime, "when-it-fails.md#a-node-is-frozen-or-cut-off-without-a-word"},
 	} {
 		change.lose()
 		all("node-2 is shown as one that is ", how, func(v *activity.View) bool {
 			for i := range v.Problems {
 				p := &v.Problems[i]
-				if p.Node == lost.Name && p.Severity == activity.Warning && strings.HasPrefix(p.What, "node node-2 does not tell what it does: it ") && p.Do != "" {
+				if p.Node == lost.Name && p.Severity == activity.Warning && p.What == "node node-2 does not tell what it does: "+change.why && p.More == change.more && p.Do != "" {
 					return true
 				}
 			}

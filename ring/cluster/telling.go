@@ -11,16 +11,17 @@ import (
 
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
-// tellTime is the timeout for asking a member what only its program reads.
+// tellTime is the timeout for asking a member what only its program reads: status.NotInTime says so in words.
 const tellTime = 500 * time.Millisecond
 
 // Told is what a member has answered.
 type Told struct {
 	Name, ID string
 	Answer   json.RawMessage
-	Error    string // why there is no answer, in words
+	Error    string // why there is no answer: one of those of package status, or the words of the member
 }
 
 // AskOthers has all other members answer a question, by their Config.Tell, all at the same time. Which question that is, and what the answers
@@ -53,11 +54,11 @@ func (c *Cluster) AskOthers(ctx context.Context, question json.RawMessage) (all 
 func notTold(err error) string {
 	switch {
 	case message.IsUnknownKind(err):
-		return "it is of an older release, which does not tell what it does"
+		return status.NotKnown
 	case errors.Is(err, context.DeadlineExceeded):
-		return "it has not answered within " + tellTime.String()
+		return status.NotInTime
 	case message.Unanswered(err):
-		return "it cannot be reached"
+		return status.NotReached
 	}
 	return err.Error()
 }

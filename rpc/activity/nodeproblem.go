@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
 // From when on something counts as a problem.
@@ -27,12 +28,12 @@ func (f *finder) nodes() {
 	for i := range f.view.Nodes {
 		n := &f.view.Nodes[i]
 		switch {
-		case strings.Contains(n.Error, "older release"):
+		case n.Error == status.NotKnown:
 			f.say(Problem{Severity: Notice, What: "node " + n.Name + " does not tell what it does: " + n.Error, Node: n.Name, More: whatIsWrong, Do: "Upgrade it."})
 			continue
 		case n.Error != "":
 			more := nodeKilled
-			if strings.Contains(n.Error, "within") {
+			if n.Error == status.NotInTime {
 				more = nodeFrozen
 			}
 			f.say(Problem{Severity: Warning, What: "node " + n.Name + " does not tell what it does: " + n.Error, Node: n.Name, More: more, Do: nodeDoesNotDo + " " + n.Name + "."})

@@ -44,10 +44,10 @@ func TestProblems(t *testing.T) {
 		want  string // severity: words; empty for nothing
 	}{
 		{"nothing", func(_, _ *Look) {}, ""},
-		{"a node does not answer", func(_, l *Look) { l.Nodes[1] = Node{Name: "b", Error: "it cannot be reached"} }, "warning: node b does not tell what it does: it cannot be reached"},
-		{"a node hangs", func(_, l *Look) { l.Nodes[1] = Node{Name: "b", Error: "it has not answered within 500ms"} }, "warning: node b does not tell what it does: it has not"},
+		{"a node does not answer", func(_, l *Look) { l.Nodes[1] = Node{Name: "b", Error: status.NotReached} }, "warning: node b does not tell what it does: it cannot be reached"},
+		{"a node hangs", func(_, l *Look) { l.Nodes[1] = Node{Name: "b", Error: status.NotInTime} }, "warning: node b does not tell what it does: it has not"},
 		{"a node is old", func(_, l *Look) {
-			l.Nodes[1] = Node{Name: "b", Error: "it is of an older release, which does not tell what it does"}
+			l.Nodes[1] = Node{Name: "b", Error: status.NotKnown}
 		}, "notice: node b does not tell what it does: it is of an older release"},
 		{"a node is not ready", func(_, l *Look) { l.Nodes[2].Ready = "its disk hangs" }, "warning: node c is not well: its disk hangs"},
 		{"some keys", func(_, l *Look) {

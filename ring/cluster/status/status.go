@@ -73,3 +73,10 @@ type Progress struct {
 	// does not answer.
 	Phases map[string]int `json:"phases,omitempty"`
 }
+
+// Why a member has not told what only the program around the cluster reads, where it has not said so itself.
+const (
+	NotKnown   = "it is of an older release, which does not tell what it does"
+	NotReached = "it cannot be reached"
+	NotInTime  = "it has not answered within half a second"
+)
