@@ -31,14 +31,17 @@ type View struct {
 	Cluster  *status.Status `json:"cluster,omitempty"`
 }
 
-// Rates are decisions per second, and how long they took.
+// Rates are decisions per second, and how long they took. Of a View and of a node they are those of limits: a check of several limits counts at
+// each of them. Of a gateway they are requests.
 type Rates struct {
 	Allowed    float64 `json:"allowed"`
 	Denied     float64 `json:"denied"`
-	FailedOpen float64 `json:"failed_open"` // passed by gateways without a decision
-	Errors     float64 `json:"errors"`
-	P50        float64 `json:"p50_ms"`
-	P99        float64 `json:"p99_ms"`
+	FailedOpen float64 `json:"failed_open"` // requests that gateways let pass without a decision; 0 of a node
+	// Errors are calls that a node's gRPC port has answered with an error: those over HTTP and in Redis' protocol are not among them. Of a gateway they
+	// are requests that it has refused for want of a decision.
+	Errors float64 `json:"errors"`
+	P50    float64 `json:"p50_ms"`
+	P99    float64 `json:"p99_ms"`
 }
 
 // LimitRates are of one limit.
@@ -46,7 +49,7 @@ type LimitRates struct {
 	Name        string  `json:"name"`
 	Allowed     float64 `json:"allowed"`
 	Denied      float64 `json:"denied"`
-	FailedOpen  float64 `json:"failed_open"`
+	FailedOpen  float64 `json:"failed_open"`  // checks that gateways let pass without a decision
 	DeniedShare float64 `json:"denied_share"` // of its decisions, 0 to 1
 	// Used is how full the fullest of its busy buckets is, 0 to 1; -1 where none is known.
 	Used float64 `json:"used"`

@@ -100,6 +100,6 @@ export function gatewayTable(view) {
   return h("section", { id: "all-gateways", "aria-labelledby": "gateways" }, h("h2", { id: "gateways" }, "Gateways"),
     table({
       caption: `${plural(all.length, "gateway")} that told this cluster lately what they do`, hideCaption: true, rows,
-      columns: [["gateway", ""], ["admitted /s", "n"], ["denied /s", "n"], ["failed open /s", "n"], ["p50", "n wide"], ["p99", "n"], ["other requests /s", "wide"], ["version", "wide"], ["since", "wide"]],
+      columns: [["gateway", ""], ["allowed /s", "n"], ["denied /s", "n"], ["failed open /s", "n"], ["p50", "n wide"], ["p99", "n"], ["other requests /s", "wide"], ["version", "wide"], ["since", "wide"]],
     }));
 }
