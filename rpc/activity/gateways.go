@@ -20,8 +20,14 @@ const (
 	MaxTold     = 16 << 10
 )
 
-// maxName is how long the texts of a gateway may be, in bytes.
-const maxName = 255
+// What a gateway may tell: texts of so many bytes, requests of so many outcomes, counters and bounds in seconds up to so much. Sums and
+// rates of them are numbers that JSON has.
+const (
+	maxName     = 255
+	maxOutcomes = 32
+	maxCount    = 1 << 53
+	maxBound    = 1e6
+)
 
 // errManyGateways refuses a gateway that there is no place for.
 var errManyGateways = fmt.Errorf("%d gateways tell this node what they do, and it keeps no more", MaxGateways)
@@ -85,19 +91,40 @@ func (g *Gateway) check() error {
 	if g.Name == "" {
 		return errors.New("a gateway without a name")
 	}
+	if n := len(g.Requests); n > maxOutcomes {
+		return fmt.Errorf("requests have %d outcomes: a gateway may tell %d", n, maxOutcomes)
+	}
 	for _, of := range []map[string]float64{g.Requests, g.FailedOpen} {
 		for name, n := range of {
-			if n < 0 || cut(name) != name {
+			if !counts(n) || cut(name) != name {
 				return fmt.Errorf("%.40q counts %v", name, n)
 			}
 		}
 	}
-	if n := len(g.Latency.Counts); n > 0 && n != len(g.Latency.Bounds)+1 {
+	return g.Latency.check()
+}
+
+// counts says whether n can be what a counter has counted.
+func counts(n float64) bool { return n >= 0 && n <= maxCount }
+
+// check says what is wrong with a histogram that is told.
+func (h Histogram) check() error {
+	if len(h.Bounds) == 0 && len(h.Counts) == 0 {
+		return nil
+	}
+	if len(h.Bounds) == 0 || len(h.Counts) != len(h.Bounds)+1 {
 		return errors.New("latency has other counts than bounds")
 	}
-	for _, n := range g.Latency.Counts {
-		if n < 0 {
-			return errors.New("latency counts less than nothing")
+	below := 0.0
+	for _, bound := range h.Bounds {
+		if !(bound > below && bound <= maxBound) {
+			return fmt.Errorf("latency has bounds that do not rise from 0 to %v at most", float64(maxBound))
+		}
+		below = bound
+	}
+	for _, n := range h.Counts {
+		if !counts(n) {
+			return fmt.Errorf("latency counts %v", n)
 		}
 	}
 	return nil

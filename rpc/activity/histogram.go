@@ -47,7 +47,7 @@ func (h Histogram) Quantile(share float64) float64 {
 	for _, n := range h.Counts {
 		total += n
 	}
-	if total <= 0 || len(h.Counts) != len(h.Bounds)+1 {
+	if total <= 0 || len(h.Bounds) == 0 || len(h.Counts) != len(h.Bounds)+1 {
 		return 0
 	}
 	rank, below := share*total, 0.0

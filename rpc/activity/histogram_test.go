@@ -12,7 +12,7 @@ func TestQuantile(t *testing.T) {
 			t.Errorf("%v: %v, want %v", share, got, want)
 		}
 	}
-	for what, h := range map[string]Histogram{"none": {}, "nothing counted": {Bounds: []float64{1}, Counts: []float64{0, 0}}} {
+	for what, h := range map[string]Histogram{"none": {}, "nothing counted": {Bounds: []float64{1}, Counts: []float64{0, 0}}, "no bounds": {Counts: []float64{1}}} {
 		if got := h.Quantile(0.5); got != 0 {
 			t.Errorf("%s: %v, want 0", what, got)
 		}

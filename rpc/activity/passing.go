@@ -6,9 +6,12 @@ import (
 	"slices"
 )
 
+// mostStrange is how many limits that no node knows a View has because gateways tell of them.
+const mostStrange = 100
+
 // compareGateways adds what gateways did. A gateway tells every two seconds: its rates are those between the last two times.
 func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
-	newest := map[string]*Gateway{}
+	newest, most := map[string]*Gateway{}, len(limits)+mostStrange
 	for i := range after.Nodes {
 		for j := range after.Nodes[i].Gateways {
 			g := &after.Nodes[i].Gateways[j]
@@ -31,8 +34,10 @@ func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
 		}
 		r.Allowed, r.Denied, r.FailedOpen, r.Errors = r.Requests["admitted"], r.Requests["denied"], r.Requests["fail_open"], r.Requests["unavailable"]
 		for _, limit := range slices.Sorted(maps.Keys(g.FailedOpen)) {
-			rate := perSecond(max(0, g.FailedOpen[limit]-was.FailedOpen[limit]), seconds)
-			limitOf(limits, limit).FailedOpen += rate
+			if limits[limit] == nil && len(limits) >= most {
+				continue // it is in the gateway's own rates
+			}
+			limitOf(limits, limit).FailedOpen += perSecond(max(0, g.FailedOpen[limit]-was.FailedOpen[limit]), seconds)
 		}
 		if seconds > 0 {
 			r.P50, r.P99 = quantiles(g.Latency.Since(was.Latency))

@@ -178,10 +178,61 @@ func TestGatewaysThatTell(t *testing.T) {
 		if n := len(gateways()); n != 0 {
 			t.Errorf("there are %d, and none has told anything", n)
 		}
-		for _, wrong := range []string{"", "{", "{}", `{"name":"x","requests":{"a":-1}}`, `{"name":"x","requests":{"a\u001b":1}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1]}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1,-1]}}`, `{"name":"` + strings.Repeat("x", MaxTold) + `"}`} {
+		var outcomes strings.Builder
+		for i := range maxOutcomes + 1 {
+			fmt.Fprintf(&outcomes, `"o%d":1,`, i)
+		}
+		for _, wrong := range []string{
+			"", "{", "{}", `{"name":"x","requests":{"a":-1}}`, `{"name":"x","requests":{"a\u001b":1}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1]}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1,-1]}}`,
+			`{"name":"x","latency":{"counts":[1]}}`, `{"name":"x","latency":{"bounds":[],"counts":[1]}}`, `{"name":"x","latency":{"bounds":[1],"counts":[1,1e300]}}`,
+			`{"name":"x","latency":{"bounds":[2,1],"counts":[1,1,1]}}`, `{"name":"x","latency":{"bounds":[-1],"counts":[1,1]}}`, `{"name":"x","latency":{"bounds":[1e307],"counts":[1,1]}}`,
+			`{"name":"x","latency":{"bounds":[1]}}`, `{"name":"x","requests":{"a":1e300}}`, `{"name":"x","failed_open":{"a":1e300}}`, `{"name":"x","requests":{` + strings.TrimSuffix(outcomes.String(), ",") + `}}`,
+			`{"name":"` + strings.Repeat("x", MaxTold) + `"}`,
+		} {
 			if err := s.Tell([]byte(wrong)); err == nil {
 				t.Errorf("%.40s was taken in", wrong)
 			}
+		}
+	})
+}
+
+// TestWhatGatewaysTellIsTold has whatever a gateway may tell come out as JSON, and in few words.
+func TestWhatGatewaysTellIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newTestSource(SourceConfig{})
+		failed := map[string]float64{}
+		for i := range 600 {
+			failed[fmt.Sprintf("l%d", i)] = maxCount
+		}
+		for i, told := range []string{"0", fmt.Sprint(float64(maxCount))} {
+			for g := range MaxGateways {
+				text := fmt.Sprintf(`{"name":"g%d","requests":{"fail_open":%s},"latency":{"bounds":[%v],"counts":[%s,%s]}`, g, told, float64(maxBound), told, told)
+				if i > 0 {
+					names, err := json.Marshal(failed)
+					if err != nil {
+						t.Fatal(err)
+					}
+					text += `,"failed_open":` + string(names)
+				}
+				if err := s.Tell([]byte(text + "}")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-time.After(time.Nanosecond)
+		}
+		look, err := s.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Compare(Look{}, look)
+		if _, err := json.Marshal(v); err != nil {
+			t.Error(err)
+		}
+		if len(v.Limits) > mostStrange {
+			t.Errorf("%d limits are told of that no node knows", len(v.Limits))
+		}
+		if v.Total.FailedOpen <= 0 {
+			t.Error("requests that passed are not in the total")
 		}
 	})
 }
