@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"math"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 )
@@ -28,6 +30,9 @@ func Buckets(h prometheus.Metric) (bounds, counts []float64) {
 func BucketsOf(h *dto.Histogram) (bounds, counts []float64) {
 	below := 0.0
 	for _, b := range h.GetBucket() {
+		if math.IsInf(b.GetUpperBound(), 1) { // it is there only where it has an exemplar
+			continue
+		}
 		bounds = append(bounds, b.GetUpperBound())
 		counts = append(counts, float64(b.GetCumulativeCount())-below)
 		below = float64(b.GetCumulativeCount())
