@@ -145,3 +145,10 @@ func TestColumnsStayAligned(t *testing.T) {
 		}
 	}
 }
+
+// What is no number has its place in a line of the last values, and takes none from the others.
+func TestSparklineOfStrangeNumbers(t *testing.T) {
+	if got := sparkline([]float64{1, math.Inf(1), math.NaN(), math.Inf(-1), 2, 0}, 6); got != "▅▁▁▁█▁" {
+		t.Errorf("got %s", got)
+	}
+}
