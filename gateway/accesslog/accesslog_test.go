@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -248,5 +249,21 @@ func BenchmarkWrite(b *testing.B) {
 	e := &Entry{Time: time.Now(), Outcome: "denied", Status: 429, Method: "GET", Path: "/items", Limits: []Limit{{Limit: "login", Key: "user:42"}}}
 	for b.Loop() {
 		d.Write(e)
+	}
+}
+
+// Whoever reads lines in a terminal is safe from what clients send.
+func TestLinesSteerNoTerminal(t *testing.T) {
+	for _, text := range []string{"\x1b[2J\a\r\n", "\u009b2J", "\x9b2J", "\x7f", "\u202egnp", "\u0085\u2028", "\U000e0041", "日本語 é 😀"} {
+		line := string((&Entry{Path: text, UserAgent: "a" + text + "b", Limits: []Limit{{Key: text}}}).line())
+		for _, r := range strings.TrimSuffix(line, "\n") {
+			if !strconv.IsPrint(r) {
+				t.Errorf("%q is in the line of %q: %q", r, text, line)
+			}
+		}
+		var read Entry
+		if err := json.Unmarshal([]byte(line), &read); err != nil || read.UserAgent != "a"+strings.ToValidUTF8(text, "\uFFFD")+"b" {
+			t.Errorf("%q is read as %+v, %v", line, read, err)
+		}
 	}
 }

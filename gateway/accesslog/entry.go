@@ -2,7 +2,11 @@ package accesslog
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // How many bytes of a text a line has at most. What is cut off in the middle of a character, or is not UTF-8 to begin with, ends in
@@ -64,7 +68,8 @@ func (m Millis) MarshalJSON() ([]byte, error) {
 // clipped is the beginning of a text.
 func clipped(s string, most int) string { return s[:min(len(s), most)] }
 
-// line is the entry as a line of JSON. The line has no other line feed than its last byte, whatever the texts have in them.
+// line is the entry as a line of JSON. The line has no other line feed than its last byte, and nothing that steers a terminal, whatever the
+// texts have in them.
 func (e *Entry) line() []byte {
 	short := *e
 	for _, s := range []*string{
@@ -85,5 +90,29 @@ func (e *Entry) line() []byte {
 	if err != nil { // a time beyond the year 9999
 		return nil
 	}
-	return append(b, '\n')
+	return append(escaped(b), '\n')
+}
+
+// escaped is a text of JSON in which what cannot be printed is escaped: the encoder leaves DEL, the control characters from U+0080 on and
+// those that change the direction of writing as they are.
+func escaped(text []byte) []byte {
+	var out []byte // nil as long as nothing was escaped
+	done := 0      // what of text is in out
+	for at := 0; at < len(text); {
+		r, n := utf8.DecodeRune(text[at:])
+		if !strconv.IsPrint(r) {
+			out = append(out, text[done:at]...)
+			if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+				out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+			} else {
+				out = fmt.Appendf(out, `\u%04x`, r)
+			}
+			done = at + n
+		}
+		at += n
+	}
+	if out == nil {
+		return text
+	}
+	return append(out, text[done:]...)
 }
