@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,9 @@ const (
 	maxCount    = 1 << 53
 	maxBound    = 1e6
 )
+
+// address is what is kept as one: no character of it means something to a shell, in which people run commands that have it.
+var address = regexp.MustCompile(`\A(https?://)?(\[[0-9A-Fa-f:.]+(%[0-9A-Za-z]+)?\]|[0-9A-Za-z_][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?\z`)
 
 // errManyGateways refuses a gateway that there is no place for.
 var errManyGateways = fmt.Errorf("%d gateways tell this node what they do, and it keeps no more", MaxGateways)
@@ -87,7 +91,10 @@ func (gs *gateways) told(now time.Time) (all []Gateway) {
 
 // check says what is wrong with what a gateway tells, and cuts its texts.
 func (g *Gateway) check() error {
-	g.Name, g.Version, g.Admin = cut(g.Name), cut(g.Version), cut(g.Admin)
+	g.Name, g.Version = cut(g.Name), cut(g.Version)
+	if len(g.Admin) > maxName || !address.MatchString(g.Admin) {
+		g.Admin = ""
+	}
 	if g.Name == "" {
 		return errors.New("a gateway without a name")
 	}

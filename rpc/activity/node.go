@@ -79,7 +79,7 @@ type Gateway struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`
-	// Admin is the address of its admin listener, as the gateway itself knows it.
+	// Admin is the address of its admin listener, as the gateway itself knows it; empty where it told something else.
 	Admin string `json:"admin,omitempty"`
 	// Requests counts requests by outcome, as jeton_gateway_requests_total has it: admitted, denied, fail_open and so on.
 	Requests map[string]float64 `json:"requests,omitempty"`

