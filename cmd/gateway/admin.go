@@ -51,7 +51,8 @@ func (e *Gateway) adminHandler() (http.Handler, *console.Console, error) {
 	for _, c := range e.clusters {
 		asks := operators{c.client, c.field()}
 		handler, err := web.NewAPI(web.APIConfig{
-			Limiter: asks, Operator: asks, Limits: c.limits, Other: a.pages, Registerer: c.register(e.metrics, e.now.Load().doc), Logger: c.log(e.cfg.Logger),
+			Limiter: asks, Operator: asks, Limits: c.limits, Other: a.pages, Traces: e.tracing.Provider() != nil,
+			Registerer: c.register(e.metrics, e.now.Load().doc), Logger: c.log(e.cfg.Logger),
 		})
 		if err != nil {
 			return nil, nil, err

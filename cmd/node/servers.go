@@ -21,7 +21,7 @@ func (n *Node) openServers() (err error) {
 		Activity: n.activity, Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
 	pages := debug.Config{Inspector: n.decides, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
-	api := web.APIConfig{Limiter: n.decides, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
+	api := web.APIConfig{Limiter: n.decides, Limits: n.Limits, Traces: n.cfg.Tracer != nil, Registerer: n.metrics, Logger: n.cfg.Logger}
 	operators := rpc.Operators{Limits: n.Limits, Filler: n.decides}
 	if m := n.member; m != nil {
 		peer := m.peerService()

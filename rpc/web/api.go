@@ -35,6 +35,8 @@ type APIConfig struct {
 	Resetter limit.Resetter
 	// Other answers every path outside /v1/; nil answers 404.
 	Other http.Handler
+	// Traces says that the Limiter makes spans. Without, nobody looks at which trace a request is of.
+	Traces bool
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Logger gets faults of the node, never those of callers; nil discards them.
@@ -98,6 +100,14 @@ func NewAPI(cfg APIConfig) (http.Handler, error) {
 	return a, nil
 }
 
+// incoming is the context of a request, in the trace that its headers name.
+func (a *api) incoming(r *http.Request) context.Context {
+	if !a.Traces {
+		return r.Context()
+	}
+	return traced.Under(r.Context(), r.Header.Get(traced.ParentHeader), r.Header.Get(traced.StateHeader))
+}
+
 // ServeHTTP routes, answers, and measures.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, answer := a.route(r)
@@ -106,7 +116,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(traced.Under(r.Context(), r.Header.Get(traced.ParentHeader), r.Header.Get(traced.StateHeader)), answerWithin)
+	ctx, cancel := context.WithTimeout(a.incoming(r), answerWithin)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)

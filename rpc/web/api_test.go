@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -435,6 +436,31 @@ func TestHTTPErrors(t *testing.T) {
 		}})
 		wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["demo"]}`), test.status, "", test.err.Error())
 		wantProblem(t, ask("DELETE", "/v1/buckets/demo/k", ""), test.status, "", test.err.Error())
+	}
+}
+
+// Headers of a trace count where the process makes spans: elsewhere nobody could find what metrics then name as an example.
+func TestTraceOfRequest(t *testing.T) {
+	doc := conformance.NewDocument(t)
+	for _, traces := range []bool{false, true} {
+		asked := false
+		h, err := NewAPI(APIConfig{Traces: traces, Limits: func() *limit.Document { return doc }, Limiter: conformance.Stub{
+			OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+				asked = true
+				if sampled := trace.SpanContextFromContext(ctx).IsSampled(); sampled != traces {
+					t.Errorf("traces %v: sampled %v", traces, sampled)
+				}
+				return limit.Decision{Allowed: true}, nil
+			},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/check", strings.NewReader(`{"key":"k","limits":["demo"]}`))
+		r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		if h.ServeHTTP(httptest.NewRecorder(), r); !asked {
+			t.Error("nothing was asked")
+		}
 	}
 }
 
