@@ -26,15 +26,23 @@ type KeysFound struct {
 	Silent   []string `json:"silent,omitempty"` // nodes that have not answered
 }
 
+// A finding gathers what nodes have found.
+type finding struct {
+	KeysFound
+
+	at map[string]int // the places of Keys, by the escaped key: a search of every key for every key takes seconds
+}
+
 // add adds what a node has found.
-func (f *KeysFound) add(there KeysFound, node string) {
+func (f *finding) add(there KeysFound, node string) {
 	f.Complete = f.Complete && there.Complete
 	for _, k := range there.Keys {
 		k.Node = node
-		if at := slices.IndexFunc(f.Keys, func(own Key) bool { return own.Escaped == k.Escaped }); at >= 0 {
+		if at, known := f.at[k.Escaped]; known {
 			f.Keys[at] = f.Keys[at].plus(k)
 			continue
 		}
+		f.at[k.Escaped] = len(f.Keys)
 		f.Keys = append(f.Keys, k)
 	}
 }

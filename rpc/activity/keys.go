@@ -12,21 +12,18 @@ func (s *Source) Keys(ctx context.Context, q KeysAsked) (KeysFound, error) {
 	}
 	q.Most = min(q.Most, MaxKeys)
 	var (
-		found KeysFound
-		err   error
-		wait  sync.WaitGroup
+		own  KeysFound
+		err  error
+		wait sync.WaitGroup
 	)
-	wait.Go(func() { found, err = s.cfg.Search(ctx, q) })
+	wait.Go(func() { own, err = s.cfg.Search(ctx, q) })
 	others := ask[KeysFound](ctx, s, question{Keys: &q})
 	wait.Wait()
-	if err != nil {
-		found = KeysFound{Silent: []string{s.cfg.Name}}
-		if len(others) == 0 {
-			return found, err
-		}
-	}
-	for i := range found.Keys {
-		found.Keys[i].Node = s.cfg.Name
+	found := finding{KeysFound{Complete: true}, map[string]int{}}
+	if err == nil {
+		found.add(own, s.cfg.Name)
+	} else if found.Silent = []string{s.cfg.Name}; len(others) == 0 {
+		return found.KeysFound, err
 	}
 	for _, o := range others {
 		if o.err != nil {
@@ -36,5 +33,5 @@ func (s *Source) Keys(ctx context.Context, q KeysAsked) (KeysFound, error) {
 		found.add(o.answer, o.name)
 	}
 	found.finish(q)
-	return found, nil
+	return found.KeysFound, nil
 }

@@ -125,6 +125,39 @@ func TestOthersAreHeard(t *testing.T) {
 	}
 }
 
+// TestManyKeysAreFound has nine nodes find a thousand long keys each, which begin alike, and one key that all of them have.
+func TestManyKeysAreFound(t *testing.T) {
+	const nodes = 9
+	of := func(node int) (found KeysFound) {
+		found.Complete = true
+		for i := range MaxKeys {
+			key := strings.Repeat("%01", 400) + fmt.Sprintf("%d-%d", node, i)
+			if i == 0 {
+				key = "%00"
+			}
+			found.Keys = append(found.Keys, Key{Key: key, Escaped: key, PerSecond: 1})
+		}
+		return found
+	}
+	s, _ := newTestSource(SourceConfig{
+		Search: func(context.Context, KeysAsked) (KeysFound, error) { return of(0), nil },
+		Others: func(context.Context, json.RawMessage) (all []Told) {
+			for node := 1; node < nodes; node++ {
+				text, err := json.Marshal(of(node))
+				if err != nil {
+					t.Error(err)
+				}
+				all = append(all, Told{Name: fmt.Sprint(node), Answer: text})
+			}
+			return all
+		},
+	})
+	found, err := s.Keys(t.Context(), KeysAsked{Most: MaxKeys})
+	if err != nil || len(found.Keys) != MaxKeys || found.Complete || found.Keys[0].Key != "%00" || found.Keys[0].PerSecond != nodes {
+		t.Errorf("found %d keys, %v", len(found.Keys), err)
+	}
+}
+
 // TestGatewaysThatTell keeps what gateways tell, for a while, and not more than fits.
 func TestGatewaysThatTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
