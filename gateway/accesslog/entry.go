@@ -99,6 +99,10 @@ func escaped(text []byte) []byte {
 	var out []byte // nil as long as nothing was escaped
 	done := 0      // what of text is in out
 	for at := 0; at < len(text); {
+		if text[at] < 0x7f { // the encoder has escaped those below a blank
+			at++
+			continue
+		}
 		r, n := utf8.DecodeRune(text[at:])
 		if !strconv.IsPrint(r) {
 			out = append(out, text[done:at]...)
