@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -64,13 +67,32 @@ func (e *Gateway) tellOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(told)
+	text, err := fitting(told)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellWithin)
 	defer cancel()
 	return e.clusters[0].client.Tell(ctx, text)
+}
+
+// fitting is what a gateway tells, as JSON. What a node would not take in for its length is told without the limits by which fewest requests
+// have passed without a decision.
+func fitting(told *activity.Gateway) ([]byte, error) {
+	names := slices.SortedFunc(maps.Keys(told.FailedOpen), func(a, b string) int {
+		return cmp.Or(cmp.Compare(told.FailedOpen[b], told.FailedOpen[a]), cmp.Compare(a, b))
+	})
+	for {
+		text, err := json.Marshal(told)
+		if err != nil || len(text) <= activity.MaxTold || len(names) == 0 {
+			return text, err
+		}
+		rest := names[len(names)/2:]
+		names = names[:len(names)/2]
+		for _, name := range rest {
+			delete(told.FailedOpen, name)
+		}
+	}
 }
 
 // activity is what the gateway has done since it started: all of its requests, and of the limits those of the cluster that it tells.

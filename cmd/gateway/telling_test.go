@@ -107,6 +107,21 @@ func TestTellingWhatPassesUndecided(t *testing.T) {
 	}
 }
 
+// A gateway that lets requests of very many limits pass tells of those that matter most.
+func TestTellingOfManyLimits(t *testing.T) {
+	g := &activity.Gateway{Name: "edge", FailedOpen: map[string]float64{"most": 1000}}
+	for i := range 5000 {
+		g.FailedOpen[fmt.Sprintf("limit-%d", i)] = 1
+	}
+	text, err := fitting(g)
+	if err != nil || len(text) > activity.MaxTold || len(text) < activity.MaxTold/4 || g.FailedOpen["most"] != 1000 {
+		t.Errorf("it tells %d bytes, %v", len(text), err)
+	}
+	if err := activity.NewSource(activity.SourceConfig{}).Tell(text); err != nil {
+		t.Error(err)
+	}
+}
+
 // containsGateway says whether a look has a gateway.
 func containsGateway(look activity.Look, name string) bool {
 	for _, n := range look.Nodes {
