@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/llm"
 )
@@ -155,17 +156,20 @@ func maxCost(values []string) (highest int64, ok bool) {
 	return highest, ok
 }
 
-// count counts the outcome of each limit of a check.
-func (l *limits) count(d limit.Decision) {
+// count counts the outcome of each limit of a check, and by whom it was decided.
+func (l *limits) count(d *fallback.Verdict) {
 	for i, o := range d.Limits[:min(len(d.Limits), len(l.series))] {
 		s := l.series[i]
+		outcome := spared
 		switch {
 		case !o.Allowed:
-			s.denied.Inc()
+			outcome = refused
 		case d.Allowed:
-			s.allowed.Inc()
-		default:
-			s.spared.Inc()
+			outcome = allowed
+		}
+		s.all[outcome].Inc()
+		if d.Source.Own() {
+			s.own[outcome].Inc()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ type metrics struct {
 	requests *prometheus.CounterVec // by route and outcome
 	failures *prometheus.CounterVec // by reason
 	limits   *prometheus.CounterVec // by route, limit, shadow and outcome
+	own      *prometheus.CounterVec // by limit and outcome
 	opened   *prometheus.CounterVec // by limit
 	seconds  prometheus.Histogram
 	holding  prometheus.Gauge
@@ -52,6 +54,7 @@ func newMetrics() *metrics {
 			Help: "Outcomes of each limit, by route: allowed, denied, or spared (it would have allowed what another limit denied). " +
 				"Those of shadow checks deny nothing.",
 		}, []string{"route", "limit", "shadow", "outcome"}),
+		own: newOwn(),
 		opened: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_fail_open_total",
 			Help: "Checks that passed without a decision, by limit.",
@@ -95,6 +98,15 @@ func newMetrics() *metrics {
 	}
 }
 
+// newOwn counts what limits say without a node.
+func newOwn() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_gateway_own_decisions_total",
+		Help: "Outcomes of each limit, of the checks that this gateway has decided without asking a node: by tokens taken ahead, by a denial that " +
+			"still holds, or by a bucket of its own. jeton_gateway_limits_total has them too.",
+	}, []string{"limit", "outcome"})
+}
+
 // register registers the metrics, and what inForce collects.
 func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce prometheus.Collector) error {
 	if r == nil {
@@ -106,7 +118,7 @@ func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce 
 	}, func() float64 { return float64(requests.all.Load()) })
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.requests, m.failures, m.limits, m.opened, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
+		m.requests, m.failures, m.limits, m.own, m.opened, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
 	} {
 		errs = append(errs, r.Register(c))
 	}
@@ -148,8 +160,18 @@ func (m *metrics) route(name string) *routeSeries {
 
 func (s *routeSeries) count(o outcome) { s[o].Inc() }
 
-// limitSeries count the outcomes of one limit at one route.
-type limitSeries struct{ allowed, denied, spared prometheus.Counter }
+// What a limit said to a check, as a metric's label.
+const (
+	allowed = iota
+	refused
+	spared // it would have allowed the check, but another limit denied it
+	saids
+)
+
+var saidLabels = [saids]string{"allowed", "denied", "spared"}
+
+// limitSeries count the outcomes of one limit at one route: all, and those that the gateway has decided itself.
+type limitSeries struct{ all, own [saids]prometheus.Counter }
 
 func (m *metrics) limit(route, name string, shadow bool) *limitSeries {
 	m.mu.Lock()
@@ -157,10 +179,11 @@ func (m *metrics) limit(route, name string, shadow bool) *limitSeries {
 	id := limitName{route, name, shadow}
 	s := m.limitSeries[id]
 	if s == nil {
-		series := func(outcome string) prometheus.Counter {
-			return m.limits.WithLabelValues(route, name, map[bool]string{true: "true", false: "false"}[shadow], outcome)
+		s = &limitSeries{}
+		for said, outcome := range saidLabels {
+			s.all[said] = m.limits.WithLabelValues(route, name, strconv.FormatBool(shadow), outcome)
+			s.own[said] = m.own.WithLabelValues(name, outcome)
 		}
-		s = &limitSeries{series("allowed"), series("denied"), series("spared")}
 		m.limitSeries[id] = s
 	}
 	return s

@@ -60,7 +60,7 @@ func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
 	if !d.Source.Decided() {
 		return
 	}
-	w.limits.count(d.Decision)
+	w.limits.count(&d)
 	if d.Allowed || !d.Since.IsZero() || !sampled(r.document.Log.DeniedShare()) {
 		return
 	}

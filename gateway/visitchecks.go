@@ -92,7 +92,7 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 		q.Name = l.shown[i]
 		v.quotas, v.quotaKeys = append(v.quotas, q), append(v.quotaKeys, v.key)
 	}
-	l.count(d.Decision)
+	l.count(d)
 	switch {
 	case d.Source == fallback.ByAllow:
 		v.outcome = failOpen

@@ -11,6 +11,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 	measured "github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/activity"
@@ -21,7 +22,7 @@ const (
 	// tellEvery is how often a gateway tells its cluster what it does, and tellWithin how long that may take.
 	tellEvery  = 2 * time.Second
 	tellWithin = time.Second
-	// tellLater is when it tries again after the node that it asked did not know the call.
+	// tellLater is when it tries again after the node that it asked did not know the call, or did not take it from this gateway.
 	tellLater = time.Minute
 )
 
@@ -54,7 +55,7 @@ func (e *Gateway) tellAll(ctx context.Context) {
 			return
 		}
 		pause := tellEvery
-		if err := e.tellOnce(ctx); errors.Is(err, client.ErrOlderNode) {
+		if err := e.tellOnce(ctx); errors.Is(err, client.ErrOlderNode) || errors.Is(err, limit.ErrUnauthenticated) {
 			pause = tellLater
 		}
 		timer.Reset(pause)
@@ -76,12 +77,15 @@ func (e *Gateway) tellOnce(ctx context.Context) error {
 	return e.clusters[0].client.Tell(ctx, text)
 }
 
-// fitting is what a gateway tells, as JSON. What a node would not take in for its length is told without the limits by which fewest requests
-// have passed without a decision.
+// fitting is what a gateway tells, as JSON. What a node would not take in for its length is told without the limits of which there is least to
+// tell: by which fewest requests have passed without a decision, and then by which it has decided least itself.
 func fitting(told *activity.Gateway) ([]byte, error) {
-	names := slices.SortedFunc(maps.Keys(told.FailedOpen), func(a, b string) int {
-		return cmp.Or(cmp.Compare(told.FailedOpen[b], told.FailedOpen[a]), cmp.Compare(a, b))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(told.FailedOpen)), maps.Keys(told.Limits))
+	own := func(name string) float64 { return told.Limits[name].Allowed + told.Limits[name].Denied }
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(told.FailedOpen[b], told.FailedOpen[a]), cmp.Compare(own(b), own(a)), cmp.Compare(a, b))
 	})
+	names = slices.Compact(names)
 	for {
 		text, err := json.Marshal(told)
 		if err != nil || len(text) <= activity.MaxTold || len(names) == 0 {
@@ -91,6 +95,7 @@ func fitting(told *activity.Gateway) ([]byte, error) {
 		names = names[:len(names)/2]
 		for _, name := range rest {
 			delete(told.FailedOpen, name)
+			delete(told.Limits, name)
 		}
 	}
 }
@@ -103,19 +108,47 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 	}
 	g := &activity.Gateway{
 		Name: e.now.Load().doc.GatewayName(), Version: activity.Version(), Started: e.opened, Admin: e.AdminAddr(),
-		Requests: map[string]float64{}, FailedOpen: map[string]float64{},
+		Requests: map[string]float64{}, FailedOpen: map[string]float64{}, Limits: map[string]activity.Counts{},
 	}
+	ofCluster := func(shown string) (string, bool) { return config.LimitShown(e.clusters[0].name, shown) }
 	for _, f := range families {
 		switch f.GetName() {
 		case "jeton_gateway_requests_total":
 			sum(g.Requests, f, "outcome", func(outcome string) (string, bool) { return outcome, true })
 		case "jeton_gateway_fail_open_total":
-			sum(g.FailedOpen, f, "limit", func(shown string) (string, bool) { return config.LimitShown(e.clusters[0].name, shown) })
+			sum(g.FailedOpen, f, "limit", ofCluster)
+		case "jeton_gateway_own_decisions_total":
+			for _, m := range f.GetMetric() {
+				addOwn(g.Limits, m, ofCluster)
+			}
 		case "jeton_gateway_decision_seconds":
 			g.Latency.Bounds, g.Latency.Counts = measured.BucketsOf(f.GetMetric()[0].GetHistogram())
 		}
 	}
 	return g, nil
+}
+
+// addOwn adds one counter of decisions of the gateway itself.
+func addOwn(into map[string]activity.Counts, m *dto.Metric, named func(shown string) (name string, ok bool)) {
+	labels := map[string]string{}
+	for _, l := range m.GetLabel() {
+		labels[l.GetName()] = l.GetValue()
+	}
+	name, ok := named(labels["limit"])
+	n := m.GetCounter().GetValue()
+	if !ok || n == 0 {
+		return
+	}
+	c := into[name]
+	switch labels["outcome"] {
+	case "allowed":
+		c.Allowed += n
+	case "denied":
+		c.Denied += n
+	case "spared":
+		c.Spared += n
+	}
+	into[name] = c
 }
 
 // sum adds up the counters of a family by the names of one label, without those that have no name and those that have counted nothing.

@@ -19,7 +19,7 @@ import (
 // A gateway tells its cluster what it does, and operators see it there.
 func TestTelling(t *testing.T) {
 	r := open(t, Config{}, aDocument(anUpstream(t).URL))
-	for range 3 {
+	for range 5 { // two are admitted, one is denied by the node, and that is repeated
 		r.get(t, r.ProxyAddr(), "/items")
 	}
 	if a := r.get(t, r.ProxyAddr(), "/open"); a.status != http.StatusOK {
@@ -42,6 +42,9 @@ func TestTelling(t *testing.T) {
 	}
 	if told.Name != "test" || told.Admin != r.AdminAddr() || told.Requests["denied"] == 0 || told.Requests["unlimited"] != 1 {
 		t.Errorf("it tells %+v", told)
+	}
+	if own := told.Limits["two"]; own.Denied == 0 || own.Allowed != 0 || own.Denied >= told.Requests["denied"] {
+		t.Errorf("of %v denials, it tells that it has made %+v itself", told.Requests["denied"], own)
 	}
 	seen := 0.0
 	for _, n := range told.Latency.Counts {

@@ -22,6 +22,9 @@ const (
 // Decided says whether there is a decision by the limits as they are: of the cluster, now or a moment ago, or of this gateway where they leave it to that.
 func (s Source) Decided() bool { return s == ByCluster || s == ByKnown || s == ByEdge }
 
+// Own says whether this gateway has decided by limits without asking a node.
+func (s Source) Own() bool { return s == ByEdge || s == ByKnown || s == ByLocal }
+
 // decider is who has decided r. The Checker names no node where it has not asked one, which it may do for limits that leave it to edges.
 func decider(r *limit.Request, d *limit.Decision, stored *limit.Document) Source {
 	if d.Node != "" || stored == nil {

@@ -47,7 +47,7 @@ func TestWhatTakesNoProof(t *testing.T) {
 		access.NodeGRPC: {
 			"/jeton.v1.Limiter/Check", "/jeton.v1.Limiter/CheckBatch", "/jeton.v1.Limiter/CheckStream", "/jeton.v1.Limiter/CheckAll", "/jeton.v1.Limiter/Return",
 			"/jeton.v1.Limiter/Settle",
-			"/jeton.v1.Cluster/Watch", "/jeton.v1.Cluster/Tell", "/jeton.v1.Admin/Limits", "/jeton.v1.Admin/Status",
+			"/jeton.v1.Cluster/Watch", "/jeton.v1.Admin/Limits", "/jeton.v1.Admin/Status",
 			"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "/envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLimitQuotas",
 			"/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit", "/kuadrant.service.ratelimit.v1.RateLimitService/Report", "/kuadrant.service.ratelimit.v1.RateLimitService/Reserve", "/kuadrant.service.ratelimit.v1.RateLimitService/Commit",
 			"/pb.gubernator.V1/GetRateLimits", "/pb.gubernator.V1/HealthCheck", "/pb.gubernator.V1/LiveCheck",

@@ -47,7 +47,7 @@ func ofNode() []Entry {
 		{NodeGRPC, "/jeton.v1.Limiter/Inspect", Look, "shows a bucket: `jeton bucket`, `jeton holds`"},
 		{NodeGRPC, "/jeton.v1.Limiter/Reset", Change, "fills a bucket"},
 		{NodeGRPC, "/jeton.v1.Cluster/Watch", Check, "streams the table and the limits to clients"},
-		{NodeGRPC, "/jeton.v1.Cluster/Tell", Check, "takes in what a gateway does, for operators to see"},
+		{NodeGRPC, "/jeton.v1.Cluster/Tell", Look, "takes in what a gateway does, for operators to see"},
 		{NodeGRPC, "/jeton.v1.Admin/Limits", Check, "shows the limits: `jeton limits get`"},
 		{NodeGRPC, "/jeton.v1.Admin/Status", Check, "shows the nodes: `jeton cluster status`"},
 		{NodeGRPC, "/jeton.v1.Admin/ApplyLimits", Change, "replaces the limits: `jeton limits apply`"},

@@ -108,6 +108,11 @@ func (g *Gateway) check() error {
 			}
 		}
 	}
+	for name, c := range g.Limits {
+		if !counts(c.Allowed) || !counts(c.Denied) || !counts(c.Spared) || cut(name) != name {
+			return fmt.Errorf("%.40q counts %+v", name, c)
+		}
+	}
 	return g.Latency.check()
 }
 

@@ -83,6 +83,8 @@ type Gateway struct {
 	Admin string `json:"admin,omitempty"`
 	// Requests counts requests by outcome, as jeton_gateway_requests_total has it: admitted, denied, fail_open and so on.
 	Requests map[string]float64 `json:"requests,omitempty"`
+	// Limits counts, by limit, what the gateway has decided without asking a node, which nodes do not count.
+	Limits map[string]Counts `json:"limits,omitempty"`
 	// FailedOpen counts, by limit, checks that passed without a decision.
 	FailedOpen map[string]float64 `json:"failed_open,omitempty"`
 	Latency    Histogram          `json:"latency"` // of decisions, as the gateway waits for them

@@ -33,16 +33,27 @@ func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
 			r.Requests[outcome] = perSecond(max(0, n-was.Requests[outcome]), seconds)
 		}
 		r.Allowed, r.Denied, r.FailedOpen, r.Errors = r.Requests["admitted"], r.Requests["denied"], r.Requests["fail_open"], r.Requests["unavailable"]
-		for _, limit := range slices.Sorted(maps.Keys(g.FailedOpen)) {
-			if limits[limit] == nil && len(limits) >= most {
-				continue // it is in the gateway's own rates
-			}
-			limitOf(limits, limit).FailedOpen += perSecond(max(0, g.FailedOpen[limit]-was.FailedOpen[limit]), seconds)
-		}
+		g.addTo(limits, most, was, seconds)
 		if seconds > 0 {
 			r.P50, r.P99 = quantiles(g.Latency.Since(was.Latency))
 		}
 		v.Gateways = append(v.Gateways, r)
+	}
+}
+
+// addTo adds what a gateway has decided itself, and let pass without a decision, since it told something else; a limit that no node knows only
+// as long as there are not most of them. What is left out is in the gateway's own rates.
+func (g *Gateway) addTo(limits map[string]*LimitRates, most int, was *Gateway, seconds float64) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(g.FailedOpen)), maps.Keys(g.Limits))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if limits[name] == nil && len(limits) >= most {
+			continue
+		}
+		l := limitOf(limits, name)
+		l.FailedOpen += perSecond(max(0, g.FailedOpen[name]-was.FailedOpen[name]), seconds)
+		l.Allowed += perSecond(max(0, g.Limits[name].Allowed-was.Limits[name].Allowed), seconds)
+		l.Denied += perSecond(max(0, g.Limits[name].Denied-was.Limits[name].Denied), seconds)
 	}
 }
 

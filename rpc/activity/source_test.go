@@ -181,7 +181,7 @@ func TestGatewaysThatTell(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(2 * time.Second)
-		if err := tell(Gateway{Name: "edge\x1b[2J", Requests: map[string]float64{"admitted": 30, "fail_open": 4}, FailedOpen: map[string]float64{"login": 4}}); err != nil {
+		if err := tell(Gateway{Name: "edge\x1b[2J", Requests: map[string]float64{"admitted": 30, "fail_open": 4}, FailedOpen: map[string]float64{"login": 4}, Limits: map[string]Counts{"login": {Allowed: 20, Denied: 6}}}); err != nil {
 			t.Fatal(err)
 		}
 		look, err := s.Look(t.Context())
@@ -192,7 +192,7 @@ func TestGatewaysThatTell(t *testing.T) {
 		if len(v.Gateways) != 1 || v.Gateways[0].Name != `"edge\x1b[2J"` || v.Gateways[0].Allowed != 10 || v.Gateways[0].FailedOpen != 2 || v.Total.FailedOpen != 2 {
 			t.Errorf("got %+v", v.Gateways)
 		}
-		if len(v.Limits) != 1 || v.Limits[0].FailedOpen != 2 {
+		if len(v.Limits) != 1 || v.Limits[0].FailedOpen != 2 || v.Limits[0].Allowed != 10 || v.Limits[0].Denied != 3 || v.Total.Denied != 3 {
 			t.Errorf("got %+v", v.Limits)
 		}
 		for i := range MaxGateways - 1 {

@@ -18,7 +18,11 @@ var ErrOlderNode = errors.New("the node is of an older release, which does not k
 // asks all of them.
 func (c *Client) Tell(ctx context.Context, gateway []byte) error {
 	_, err := nodes.Anywhere(ctx, c.known(), func(ctx context.Context, n *nodes.Node) (*pb.TellResponse, error) {
-		out, err := pb.NewClusterClient(n.Conn()).Tell(ctx, &pb.TellRequest{Gateway: gateway})
+		shown, err := c.showToken(n)
+		if err != nil {
+			return nil, err
+		}
+		out, err := pb.NewClusterClient(n.Conn()).Tell(ctx, &pb.TellRequest{Gateway: gateway}, shown...)
 		if status.Code(err) == codes.Unimplemented {
 			return nil, ErrOlderNode
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
@@ -133,7 +134,13 @@ func (c *collector) gather(ctx context.Context, before activity.Look) activity.L
 		}
 		return before
 	}
-	c.publish(ctx, "view", activity.Compare(before, now))
+	err = fault.Safely(c.metrics.panics, func() error {
+		c.publish(ctx, "view", activity.Compare(before, now))
+		return nil
+	})
+	if err != nil {
+		c.log.Error("the console cannot tell what the cluster does", fault.Attrs(err)...)
+	}
 	return now
 }
 

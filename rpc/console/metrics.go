@@ -14,6 +14,7 @@ type consoleMetrics struct {
 	streams prometheus.Gauge
 	refused prometheus.Counter
 	signIns *prometheus.CounterVec // by outcome
+	panics  prometheus.Counter
 }
 
 func newMetrics() consoleMetrics {
@@ -27,9 +28,12 @@ func newMetrics() consoleMetrics {
 		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_console_sign_ins_total", Help: "Attempts to sign in to the console, by outcome: signed_in, wrong_token, too_often.",
 		}, []string{"outcome"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_console_panics_total", Help: "Views that the console could not make because of a bug.",
+		}),
 	}
 }
 
 func (m consoleMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.streams, m.refused, m.signIns}
+	return []prometheus.Collector{m.streams, m.refused, m.signIns, m.panics}
 }
