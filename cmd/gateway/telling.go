@@ -26,7 +26,7 @@ const (
 	tellLater = time.Minute
 )
 
-// startTelling tells the cluster what the gateway does, until it is closed.
+// startTelling tells the cluster what the gateway does, until it is closed, and then that it leaves.
 func (e *Gateway) startTelling() {
 	if len(e.clusters) == 0 {
 		return
@@ -37,9 +37,10 @@ func (e *Gateway) startTelling() {
 		defer close(ended)
 		e.tellAll(ctx)
 	}()
-	e.closers.Add(func(context.Context) error {
+	e.closers.Add(func(ctx context.Context) error {
 		cancel()
 		<-ended
+		e.tell(ctx, &activity.Gateway{Name: e.now.Load().doc.GatewayName(), Leaves: true}) //nolint:errcheck // it is forgotten later then
 		return nil
 	})
 }
@@ -62,12 +63,17 @@ func (e *Gateway) tellAll(ctx context.Context) {
 	}
 }
 
-// tellOnce tells one node of the first cluster.
+// tellOnce tells the first cluster what the gateway does.
 func (e *Gateway) tellOnce(ctx context.Context) error {
 	told, err := e.activity()
 	if err != nil {
 		return err
 	}
+	return e.tell(ctx, told)
+}
+
+// tell tells one node of the first cluster something.
+func (e *Gateway) tell(ctx context.Context, told *activity.Gateway) error {
 	text, err := fitting(told)
 	if err != nil {
 		return err

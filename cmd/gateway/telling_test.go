@@ -56,6 +56,17 @@ func TestTelling(t *testing.T) {
 	if !json.Valid(text) || !containsGateway(look, "test") {
 		t.Errorf("the cluster says %s", text)
 	}
+	if err := r.tell(t.Context(), &activity.Gateway{Name: "test", Leaves: true}); err != nil {
+		t.Fatal(err)
+	}
+	r.until(t, "that it is forgotten", func() bool {
+		text, err := r.clusters[0].client.Activity(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var look activity.Look
+		return json.Unmarshal(text, &look) == nil && !containsGateway(look, "test")
+	})
 }
 
 // What passes without a decision is seen at the cluster by gateway and by limit, under the name that the limit has there: also where the gateway

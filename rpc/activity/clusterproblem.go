@@ -73,10 +73,16 @@ func aboutErrors(names []string) string {
 	return do + " The message that a caller gets names it."
 }
 
-// failOpen finds gateways that let requests pass without a decision.
-func (f *finder) failOpen() {
+// gateways finds those that let requests pass without a decision, and those that are silent.
+func (f *finder) gateways() {
 	for i := range f.view.Gateways {
 		g := &f.view.Gateways[i]
+		if g.Silent > 0 {
+			f.say(Problem{
+				Severity: Notice, What: fmt.Sprintf("gateway %s has told nothing for %.0f s", g.Name, g.Silent), More: failsOpen,
+				Do: "If it was killed, or runs elsewhere, there is nothing to do. If it runs, it reaches no node of this cluster, and goes by on_unavailable of each limit: see its log.",
+			})
+		}
 		if g.FailedOpen <= 0 {
 			continue
 		}

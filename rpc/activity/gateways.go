@@ -14,11 +14,14 @@ import (
 	"github.com/jeton-dev/jeton/internal/plain"
 )
 
-// What a node keeps of gateways: so many, each for so long after it told something, and of so many bytes.
+// What a node keeps of gateways: so many, each for so long after it told something, and of so many bytes. One that has told nothing for silentAfter
+// is silent: its place is free for others.
 const (
 	MaxGateways = 64
-	GatewayFor  = 10 * time.Second
+	GatewayFor  = 10 * time.Minute
 	MaxTold     = 16 << 10
+
+	silentAfter = 10 * time.Second
 )
 
 // What a gateway may tell: texts of so many bytes, requests of so many outcomes, counters and bounds in seconds up to so much. Sums and
@@ -58,7 +61,11 @@ func (gs *gateways) tell(text []byte, now time.Time) error {
 	defer gs.mu.Unlock()
 	gs.forget(now)
 	was, known := gs.all[g.Name]
-	if !known && len(gs.all) >= MaxGateways {
+	switch {
+	case g.Leaves:
+		delete(gs.all, g.Name)
+		return nil
+	case !known && !gs.makeRoom(now):
 		return errManyGateways
 	}
 	g.Now, g.Before = now, nil
@@ -71,6 +78,19 @@ func (gs *gateways) tell(text []byte, now time.Time) error {
 	}
 	gs.all[g.Name] = g
 	return nil
+}
+
+// makeRoom says whether there is room for one more gateway. It takes the place of the one that is silent for longest, if need be.
+func (gs *gateways) makeRoom(now time.Time) bool {
+	if len(gs.all) < MaxGateways {
+		return true
+	}
+	silent := slices.MinFunc(slices.Collect(maps.Values(gs.all)), func(a, b Gateway) int { return a.Now.Compare(b.Now) })
+	if now.Sub(silent.Now) <= silentAfter {
+		return false
+	}
+	delete(gs.all, silent.Name)
+	return true
 }
 
 // forget forgets gateways that tell nothing any more.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // mostStrange is how many limits that no node knows a View has because gateways tell of them.
@@ -11,12 +12,12 @@ const mostStrange = 100
 
 // compareGateways adds what gateways did. A gateway tells every two seconds: its rates are those between the last two times.
 func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
-	newest, most := map[string]*Gateway{}, len(limits)+mostStrange
+	newest, silent, most := map[string]*Gateway{}, map[string]time.Duration{}, len(limits)+mostStrange
 	for i := range after.Nodes {
 		for j := range after.Nodes[i].Gateways {
 			g := &after.Nodes[i].Gateways[j]
 			if other := newest[g.Name]; other == nil || g.newer(other) {
-				newest[g.Name] = g
+				newest[g.Name], silent[g.Name] = g, after.Nodes[i].Now.Sub(g.Now)
 			}
 		}
 	}
@@ -24,9 +25,13 @@ func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
 		g := newest[name]
 		r := GatewayRates{Name: g.Name, Version: g.Version, Admin: g.Admin, Started: g.Started, Requests: map[string]float64{}}
 		was, seconds := g.Before, 0.0
-		if was != nil && was.Started.Equal(g.Started) {
+		switch {
+		case silent[name] > silentAfter:
+			r.Silent = silent[name].Seconds()
+		case was != nil && was.Started.Equal(g.Started):
 			seconds = g.Now.Sub(was.Now).Seconds()
-		} else {
+		}
+		if seconds <= 0 {
 			was = &Gateway{}
 		}
 		for outcome, n := range g.Requests {

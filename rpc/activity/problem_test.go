@@ -103,6 +103,12 @@ func TestProblems(t *testing.T) {
 				Name: "g", Now: start.Add(2 * time.Second), Requests: map[string]float64{"fail_open": 8}, Before: &Gateway{Name: "g", Now: start},
 			}}
 		}, "critical: gateway g lets 4.0 requests a second pass without a decision"},
+		{"a gateway is silent", func(_, l *Look) {
+			l.Nodes[1].Gateways = []Gateway{{Name: "g", Now: l.Nodes[1].Now.Add(-20 * time.Second)}}
+		}, "notice: gateway g has told nothing for 20 s"},
+		{"a gateway has told a moment ago", func(_, l *Look) {
+			l.Nodes[1].Gateways = []Gateway{{Name: "g", Now: l.Nodes[1].Now.Add(-5 * time.Second)}}
+		}, ""},
 	} {
 		before, after := well()
 		test.wrong(&before, &after)

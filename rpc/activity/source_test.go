@@ -203,10 +203,21 @@ func TestGatewaysThatTell(t *testing.T) {
 		if err := tell(Gateway{Name: "one more"}); !errors.Is(err, errManyGateways) {
 			t.Errorf("got %v", err)
 		}
-		<-time.After(GatewayFor)
+		if err := tell(Gateway{Name: "7", Leaves: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := tell(Gateway{Name: "one more"}); err != nil {
+			t.Errorf("a gateway has left, and its place is not free: %v", err)
+		}
+		<-time.After(silentAfter + 1)
+		if err := tell(Gateway{Name: "yet one more"}); err != nil {
+			t.Errorf("gateways are silent, and their places are not free: %v", err)
+		}
+		<-time.After(GatewayFor - silentAfter - 1)
 		if n := len(gateways()); n != MaxGateways {
 			t.Errorf("there are %d", n)
 		}
+		<-time.After(silentAfter + 1)
 		<-time.After(lookFor)
 		if n := len(gateways()); n != 0 {
 			t.Errorf("there are %d, and none has told anything", n)

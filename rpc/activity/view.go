@@ -81,6 +81,8 @@ type GatewayRates struct {
 	Started time.Time `json:"started"`
 	Rates
 	Requests map[string]float64 `json:"requests"` // by outcome
+	// Silent is for how many seconds it has told nothing, where that is longer than it should be; its rates are 0 then.
+	Silent float64 `json:"silent_seconds,omitempty"`
 }
 
 // How bad a problem is.

@@ -2,7 +2,9 @@ package top
 
 import (
 	"strconv"
+	"time"
 
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/activity"
 )
 
@@ -122,12 +124,16 @@ func tableOfGateways(gateways []activity.GatewayRates) table {
 		g := &gateways[i]
 		t.rows = append(t.rows, row{
 			says: func() []string {
+				last := shown(orNone(g.Admin))
+				if g.Silent > 0 {
+					last = "silent for " + plain.Duration(time.Duration(g.Silent)*time.Second) + ", " + last
+				}
 				return []string{
 					shown(g.Name), rate(g.Allowed), rate(g.Denied), rate(g.FailedOpen), rate(g.Errors), milliseconds(g.P50), milliseconds(g.P99),
-					shown(orNone(g.Version)), shown(orNone(g.Admin)),
+					shown(orNone(g.Version)), last,
 				}
 			},
-			name: g.Name, traffic: g.Allowed + g.Denied + g.FailedOpen, denials: g.Denied, look: alarm(g.FailedOpen > 0 || g.Errors > 0, false),
+			name: g.Name, traffic: g.Allowed + g.Denied + g.FailedOpen, denials: g.Denied, look: alarm(g.FailedOpen > 0 || g.Errors > 0 || g.Silent > 0, false),
 		})
 	}
 	return t

@@ -94,7 +94,7 @@ export function gatewayTable(view) {
     const others = Object.entries(g.requests ?? {}).filter(([name, n]) => n > 0 && !["admitted", "denied", "fail_open"].includes(name)).map(([name, n]) => `${short(n)} ${name.replaceAll("_", " ")}`);
     return {
       key: g.name,
-      cells: [url ? h("a", { href: url, rel: "noreferrer", title: url }, foreign(g.name)) : foreign(g.name), short(g.allowed), short(g.denied), g.failed_open > 0 ? pill("warning", short(g.failed_open)) : "0", milliseconds(g.p50_ms), milliseconds(g.p99_ms), others.join(", ") || "–", foreign(g.version ?? "–"), time(new Date(g.started))],
+      cells: [[url ? h("a", { href: url, rel: "noreferrer", title: url }, foreign(g.name)) : foreign(g.name), g.silent_seconds > 0 && [" ", pill("warning", `silent for ${seconds(Math.round(g.silent_seconds))}`)]], short(g.allowed), short(g.denied), g.failed_open > 0 ? pill("warning", short(g.failed_open)) : "0", milliseconds(g.p50_ms), milliseconds(g.p99_ms), others.join(", ") || "–", foreign(g.version ?? "–"), time(new Date(g.started))],
     };
   });
   return h("section", { id: "all-gateways", "aria-labelledby": "gateways" }, h("h2", { id: "gateways" }, "Gateways"),
