@@ -19,6 +19,7 @@ import (
 // A gateway tells its cluster what it does, and operators see it there.
 func TestTelling(t *testing.T) {
 	r := open(t, Config{}, aDocument(anUpstream(t).URL))
+	r.until(t, "limits of the cluster", func() bool { return r.clusters[0].limits() != nil })
 	for range 5 { // two are admitted, one is denied by the node, and that is repeated
 		r.get(t, r.ProxyAddr(), "/items")
 	}

@@ -116,6 +116,13 @@ func (m *monitor) text() (text string, changed <-chan struct{}) {
 	return strings.Join(lines, "\n") + "\n", m.changed
 }
 
+// alternate says whether the program has the screen for itself.
+func (m *monitor) alternate() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.emulator.IsAltScreen()
+}
+
 // patience is how long a screen may take on a machine that is busy.
 const patience = time.Minute
 
@@ -222,7 +229,7 @@ func TestScreenInATerminal(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			m.wait(t, "the terminal as it was", func(string) bool { return !m.emulator.IsAltScreen() })
+			m.wait(t, "the terminal as it was", func(string) bool { return !m.alternate() })
 		})
 	}
 }
