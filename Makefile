@@ -88,8 +88,9 @@ test-race: ## run the tests of every package, with the race detector
 	$(step) "tests of cmd/bench with the race detector" bash .ci/gotest --in cmd/bench -race -count=1 -timeout 20m ./...
 
 .PHONY: test-exhaustive
-test-exhaustive: ## run what is exhaustive, without the race detector: the model check, placement, a power cut and a failure at every write
+test-exhaustive: ## run what goes without the race detector: the model check, placement, a power cut and a failure at every write
 	$(step) "model check, placement, power cuts and failures, exhaustive" bash .ci/gotest --none-skipped -count=1 -run '^Test(Model|Assign|Crash|Failure)' ./actor/owner ./ring ./storage ./gateway/route
+	$(step) "nodes that change their addresses" bash .ci/gotest --none-skipped -count=1 -run '^Test(UnreachableAddressIsRefused|TwoProcessesOnCopiesOfOneDisk)$$' ./ring/cluster
 
 .PHONY: test-process
 test-process: ## run the tests that start and kill processes
