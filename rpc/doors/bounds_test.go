@@ -138,7 +138,7 @@ func TestStrangersHoldLittle(t *testing.T) {
 			asks(t, honest)
 			highest := attack(t, l, says, func() { asks(t, honest) })
 			t.Logf("%d bytes were held at most", highest)
-			if highest > heldAtMost+1<<20 {
+			if highest > 3*heldAtMost { // what arrives while others are being closed comes on top, more so where all is slow
 				t.Errorf("of a bound of %d", heldAtMost)
 			}
 		})
