@@ -9,14 +9,15 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/load"
 )
 
-// said takes in that an owner is told what was used of a hold: from now on that may be charged, whatever becomes of the answer.
+// said takes in that an owner is told what was used of a hold: from now on that may be charged, whatever becomes of the answer. So it may
+// of a hold that may be forgotten, whose answer is not judged: what it gives back may be admitted again.
 func (h *heldTally) said(p *process, q *ask) {
 	tally := &p.w.ledger.tally
 	for i := range q.settles {
 		s, b := &q.settles[i], h.book(q, i)
 		t := b.tab(s.Held.ID)
 		q.places = append(q.places, -1)
-		if t == nil || t.gone {
+		if t == nil {
 			continue
 		}
 		if !s.Open {
