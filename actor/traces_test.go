@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/storage"
@@ -84,4 +85,87 @@ func TestTraceKeepsTheCaller(t *testing.T) {
 	if limit.CallerOf(ctx) != "caller" {
 		t.Error("CallerOf does not find the caller")
 	}
+}
+
+// A slowReplica keeps what it is asked until the test lets it answer, and notes the traces.
+type slowReplica struct {
+	Replica
+
+	mu    sync.Mutex
+	asked []func()
+	seen  []string
+}
+
+func (s *slowReplica) Reserve(rs []register.Reservation, done func([]register.Answer, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range rs {
+		s.seen = append(s.seen, rs[i].Trace)
+	}
+	s.asked = append(s.asked, func() { s.Replica.Reserve(rs, done) })
+}
+
+// answer has the replica answer what it was asked first.
+func (s *slowReplica) answer() bool {
+	s.mu.Lock()
+	if len(s.asked) == 0 {
+		s.mu.Unlock()
+		return false
+	}
+	first := s.asked[0]
+	s.asked = s.asked[1:]
+	s.mu.Unlock()
+	first()
+	synctest.Wait()
+	return true
+}
+
+// A span that was answered waits for nothing: what its key reserves afterwards is not of its trace, though other checks of the key wait all
+// the time.
+func TestTraceEndsWithItsCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		replica := &slowReplica{Replica: newRegisters(bubbleClock)}
+		s := start(t, Config{
+			Now: bubbleClock, Replicas: []Replica{replica}, Shards: 1, Limits: fixed(document(t, "limits: {log: {algorithm: sliding-log, limit: 1000, window: 1m}}")),
+		})
+		var checks sync.WaitGroup
+		ask := func(trace limit.Trace) (answered chan struct{}) {
+			answered = make(chan struct{})
+			checks.Go(func() {
+				defer close(answered)
+				ctx := t.Context()
+				if trace != nil {
+					ctx = limit.WithTrace(ctx, trace)
+				}
+				if d, err := s.Check(ctx, spend("k", 1, "log")); err != nil || !d.Allowed {
+					t.Errorf("%+v, %v", d, err)
+				}
+			})
+			synctest.Wait()
+			return answered
+		}
+		traced := ask(&aTrace{text: "first"})
+		for range 20 { // there is always one that waits
+			ask(nil)
+			replica.answer()
+		}
+		select {
+		case <-traced:
+		default:
+			t.Fatal("the traced check has no answer")
+		}
+		replica.mu.Lock()
+		seen := len(replica.seen)
+		replica.mu.Unlock()
+		for range 5 {
+			ask(nil)
+			replica.answer()
+		}
+		if of := replica.seen[seen:]; len(of) == 0 || of[len(of)-1] != "" {
+			t.Errorf("after its check was answered, replicas are told of %q", of)
+		}
+		for replica.answer() {
+		}
+		checks.Wait()
+	})
 }
