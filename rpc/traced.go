@@ -32,6 +32,15 @@ func NewTraced(around limit.Limiter, by trace.TracerProvider, node string) *Trac
 	return &Traced{Limiter: around, tracer: by.Tracer(tracerName), node: node}
 }
 
+// First is the address of the node that decides about key while all are well, as Decision.Node has it: empty for the own one. An edge asks
+// for it before it takes a denial for one that holds for a while.
+func (t *Traced) First(key string) string {
+	if places, ok := t.Limiter.(interface{ First(key string) string }); ok {
+		return places.First(key)
+	}
+	return ""
+}
+
 // Check implements [limit.Checker].
 func (t *Traced) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
 	return t.checkAt(ctx, t.Limiter, &r)
