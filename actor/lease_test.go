@@ -118,6 +118,33 @@ func TestLeaseRefused(t *testing.T) {
 	})
 }
 
+// A lease that was asked for while its key was hot keeps it hot, though replicas have answered when that time had just ended.
+func TestLeaseThatWaitedKeepsTheKeyHot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		replica := &slowReplica{Replica: newRegisters(bubbleClock)}
+		s := start(t, Config{Limits: fixed(document(t, leasedLimits)), Now: bubbleClock, Replicas: []Replica{replica}, Shards: 1})
+		heat := &s.shards[0].heat
+		heat.lease("k", bubbleClock()-int64(leaseFor)+int64(100*time.Millisecond))
+		answered := make(chan limit.Decision, 1)
+		go func() {
+			d, err := s.Check(t.Context(), forLease(s, "k", "hot", 0))
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- d
+		}()
+		pass(200 * time.Millisecond)
+		for replica.answer() {
+		}
+		if d := <-answered; d.Lease == nil {
+			t.Fatalf("there is no lease: %+v", d)
+		}
+		if until := heat.leased["k"]; until <= bubbleClock() {
+			t.Errorf("the key is hot until %v from now", time.Duration(until-bubbleClock()))
+		}
+	})
+}
+
 // Edges get leases of a limit that is leased when hot once its key is, and for some seconds afterwards.
 func TestLeaseWhenHot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -397,7 +397,7 @@ func (sh *shard) decided(a *actor, m *mail, r *owner.Reply, now int64) {
 	switch {
 	case m.lease != nil:
 		r.Decision.Lease = r.Lease
-		cold := sh.heat.refuses(a, m, now)
+		cold := r.Lease == nil && sh.heat.refuses(a, m, now)
 		sh.counts.lease(m.rules[0], r.Lease, cold)
 		if cold {
 			return // and nobody has looked at the bucket
