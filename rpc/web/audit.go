@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -54,12 +55,15 @@ func (a *api) overrides(r *http.Request) (reply, error) {
 	return reply{status: http.StatusOK, body: page}, nil
 }
 
-// parameters are those of a request, each at most once. Others are an error that says what it may have.
+// parameters are those of a request, each at most once, in UTF-8. Others are an error that says what it may have.
 func parameters(r *http.Request, has string, names ...string) (url.Values, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	for name, values := range query {
 		if !slices.Contains(names, name) || len(values) != 1 {
 			return nil, &limit.FieldError{Field: "query", Problem: has}
+		}
+		if !utf8.ValidString(values[0]) { // it would become something else on its way
+			return nil, &limit.FieldError{Field: name, Problem: "is not valid UTF-8"}
 		}
 	}
 	if err != nil {

@@ -75,6 +75,7 @@ func TestBadRequestsOfOperators(t *testing.T) {
 		{"DELETE", "/v1/overrides?limit=demo&key=k", "", nil, 404, "", "no override of"},
 		{"DELETE", "/v1/overrides?limit=demo&key=k&key=l", "", nil, 400, "query", "the parameters are"},
 		{"DELETE", "/v1/overrides?limit=demo&kye=k", "", nil, 400, "query", "the parameters are"},
+		{"DELETE", "/v1/overrides?limit=demo&key=%ff", "", nil, 400, "key", "is not valid UTF-8"}, // raft would make another key of it
 		{"GET", "/v1/overrides", "", nil, 404, "", "this node is alone"},
 	} {
 		said := ""
