@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	measured "github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring"
@@ -106,12 +107,12 @@ func (sh *shard) fillIn(keys []KeyState) {
 
 // show says which buckets an owner has awake, and how full they are.
 func (k *KeyState) show(o *owner.Owner, now int64) {
-	for _, v := range o.Views(now) {
-		k.Limits = append(k.Limits, v.Rule.Name)
-		if v.Left >= 0 {
-			k.Buckets = append(k.Buckets, BucketState{Limit: v.Rule.Name, Capacity: v.Rule.Capacity, Remaining: v.Left})
+	o.Left(now, func(rule *limit.Rule, tokens int64) {
+		k.Limits = append(k.Limits, rule.Name)
+		if tokens >= 0 {
+			k.Buckets = append(k.Buckets, BucketState{Limit: rule.Name, Capacity: rule.Capacity, Remaining: tokens})
 		}
-	}
+	})
 }
 
 // said is what every limit has said so far.

@@ -84,24 +84,46 @@ func (o *Owner) view(b *bucket, now int64) View {
 		if !l.current {
 			v.Hi = 0 // another owner may have written since
 		}
-		if v.Left = min(v.Place, b.rule.Capacity); !l.current {
-			v.Left = -1
-		}
 	} else {
-		v.Begins, v.Left = o.begins(b, now), b.tokensUpTo(b.rule.Bound(now), now, now, o.cfg)
-		if b.held.to == 0 && b.free(b.gen, all, nil, o.cfg) == 0 { // no replica has spoken
-			v.Left = -1
-		}
+		v.Begins = o.begins(b, now)
 	}
 	if p := b.rule.Penalties(); p != nil {
 		if of := o.find(p.Name); of != nil && of.ledger().readAt != 0 {
 			v.Penalties, v.Denied = true, of.ledger().penalties.Denied
 			if closed := of.closedFor(now); closed > 0 {
-				v.Closed, v.Left = now+int64(closed), 0
+				v.Closed = now + int64(closed)
 			}
 		}
 	}
+	v.Left = o.left(b, now)
 	return v
+}
+
+// Left calls f with each bucket of the key and what [Owner.Views] would tell of what is left in it, for a caller that asks many owners.
+func (o *Owner) Left(now int64, f func(rule *limit.Rule, tokens int64)) {
+	for i := range o.size() {
+		if b := o.at(i); !b.rule.OfPenalties() {
+			f(b.rule, o.left(b.movedOn(now), now))
+		}
+	}
+}
+
+// left is how many tokens a bucket has that is as of now, as far as the owner knows; -1 if it has not asked, or another one may have written
+// since.
+func (o *Owner) left(b *bucket, now int64) int64 {
+	if p := b.rule.Penalties(); p != nil {
+		if of := o.find(p.Name); of != nil && of.ledger().readAt != 0 && of.closedFor(now) > 0 {
+			return 0
+		}
+	}
+	l := b.ledger()
+	switch {
+	case l != nil && !l.current, l == nil && b.held.to == 0 && b.free(b.gen, all, nil, o.cfg) == 0: // no replica has spoken
+		return -1
+	case l != nil:
+		return min(max(l.Clone(nil).Free(now)+l.inRooms(now), 0), b.rule.Capacity)
+	}
+	return b.tokensUpTo(b.rule.Bound(now), now, now, o.cfg)
 }
 
 // begins is when a check of one token of now that waits would begin; math.MaxInt64 if that cannot be told.
