@@ -16,8 +16,12 @@ import (
 // tracerName is the instrumentation scope of the spans.
 const tracerName = "github.com/jeton-dev/jeton/rpc/peers"
 
-// maxTraced is how many spans a message of reservations gets at most: each is a child of a check that waits.
-const maxTraced = 32
+const (
+	// maxTraced is how many spans a message of reservations gets at most: each is a child of a check that waits.
+	maxTraced = 32
+	// maxLinks is how many of the others each of them names at most: what makes the spans holds a shard up.
+	maxLinks = 4
+)
 
 // TraceOwn makes a span of each reservation at a node's own registers that a traced check waits for: from when it is handed in until it is
 // answered, after the fsync that covers it.
@@ -64,7 +68,7 @@ type write struct {
 }
 
 // follow begins the spans of a message, and returns what ends them and then calls done. One fsync serves all reservations of a message, and
-// perhaps other messages: each span has links to those of the other checks that wait for it.
+// perhaps other messages: each span has links to those of other checks that wait for it, the next ones in the message.
 func (t tracedWrites) follow(rs []reg.Reservation, done func([]reg.Answer, error)) func([]reg.Answer, error) {
 	if !slices.ContainsFunc(rs, func(r reg.Reservation) bool { return r.Trace != "" }) {
 		return done
@@ -85,10 +89,8 @@ func (t tracedWrites) follow(rs []reg.Reservation, done func([]reg.Answer, error
 		}
 	}
 	for i, w := range writes {
-		for j, link := range waiting {
-			if j != i {
-				w.span.AddLink(link)
-			}
+		for n := range min(maxLinks, len(waiting)-1) {
+			w.span.AddLink(waiting[(i+1+n)%len(waiting)])
 		}
 	}
 	return func(answers []reg.Answer, err error) {
