@@ -130,11 +130,11 @@ func TestTellingOfManyLimits(t *testing.T) {
 	}
 }
 
-// containsGateway says whether a look has a gateway.
+// containsGateway says whether a look has a gateway that has not left.
 func containsGateway(look activity.Look, name string) bool {
 	for _, n := range look.Nodes {
 		for _, g := range n.Gateways {
-			if g.Name == name {
+			if g.Name == name && !g.Leaves {
 				return true
 			}
 		}

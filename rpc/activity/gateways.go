@@ -61,12 +61,11 @@ func (gs *gateways) tell(text []byte, now time.Time) error {
 	defer gs.mu.Unlock()
 	gs.forget(now)
 	was, known := gs.all[g.Name]
-	switch {
-	case g.Leaves:
-		delete(gs.all, g.Name)
-		return nil
-	case !known && !gs.makeRoom(now):
+	if !known && !gs.makeRoom(now) {
 		return errManyGateways
+	}
+	if g.Leaves { // which is kept: other nodes may have heard of it before
+		g, known = Gateway{Name: g.Name, Leaves: true}, false
 	}
 	g.Now, g.Before = now, nil
 	if known {
@@ -80,13 +79,22 @@ func (gs *gateways) tell(text []byte, now time.Time) error {
 	return nil
 }
 
-// makeRoom says whether there is room for one more gateway. It takes the place of the one that is silent for longest, if need be.
+// makeRoom says whether there is room for one more gateway. It takes the place of one that has left, or of the one that is silent for longest,
+// if need be.
 func (gs *gateways) makeRoom(now time.Time) bool {
 	if len(gs.all) < MaxGateways {
 		return true
 	}
-	silent := slices.MinFunc(slices.Collect(maps.Values(gs.all)), func(a, b Gateway) int { return a.Now.Compare(b.Now) })
-	if now.Sub(silent.Now) <= silentAfter {
+	silent := slices.MinFunc(slices.Collect(maps.Values(gs.all)), func(a, b Gateway) int {
+		switch {
+		case a.Leaves == b.Leaves:
+			return a.Now.Compare(b.Now)
+		case a.Leaves:
+			return -1
+		}
+		return 1
+	})
+	if !silent.Leaves && now.Sub(silent.Now) <= silentAfter {
 		return false
 	}
 	delete(gs.all, silent.Name)

@@ -83,7 +83,7 @@ type Gateway struct {
 	Admin string `json:"admin,omitempty"`
 	// Requests counts requests by outcome, as jeton_gateway_requests_total has it: admitted, denied, fail_open and so on.
 	Requests map[string]float64 `json:"requests,omitempty"`
-	// Leaves says that the gateway stops: the node forgets it.
+	// Leaves says that the gateway stops: it is shown no more, whatever it has told other nodes before. All else but Name and Now is empty then.
 	Leaves bool `json:"leaves,omitempty"`
 	// Limits counts, by limit, what the gateway has decided without asking a node, which nodes do not count.
 	Limits map[string]Counts `json:"limits,omitempty"`

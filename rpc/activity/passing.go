@@ -13,9 +13,13 @@ const mostStrange = 100
 // compareGateways adds what gateways did. A gateway tells every two seconds: its rates are those between the last two times.
 func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
 	newest, silent, most := map[string]*Gateway{}, map[string]time.Duration{}, len(limits)+mostStrange
+	left := after.left()
 	for i := range after.Nodes {
 		for j := range after.Nodes[i].Gateways {
 			g := &after.Nodes[i].Gateways[j]
+			if g.Leaves || !g.Now.After(left[g.Name]) {
+				continue
+			}
 			if other := newest[g.Name]; other == nil || g.newer(other) {
 				newest[g.Name], silent[g.Name] = g, after.Nodes[i].Now.Sub(g.Now)
 			}
@@ -44,6 +48,19 @@ func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
 		}
 		v.Gateways = append(v.Gateways, r)
 	}
+}
+
+// left is when gateways have told a node that they stop, by name.
+func (l *Look) left() map[string]time.Time {
+	left := map[string]time.Time{}
+	for i := range l.Nodes {
+		for j := range l.Nodes[i].Gateways {
+			if g := &l.Nodes[i].Gateways[j]; g.Leaves && g.Now.After(left[g.Name]) {
+				left[g.Name] = g.Now
+			}
+		}
+	}
+	return left
 }
 
 // addTo adds what a gateway has decided itself, and let pass without a decision, since it told something else; a limit that no node knows only

@@ -324,3 +324,36 @@ func TestWhatGatewaysTellIsTold(t *testing.T) {
 		}
 	})
 }
+
+// A gateway tells now this node and now that one, and says only one of them that it stops: what another has heard before is not shown as silent.
+func TestGatewayThatHasLeft(t *testing.T) {
+	now := start
+	tell := func(to *gateways, g Gateway) {
+		t.Helper()
+		text, err := json.Marshal(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := to.tell(text, now); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(2 * time.Second)
+	}
+	var a, b gateways
+	shown := func() []GatewayRates {
+		return Compare(Look{}, Look{At: now, Nodes: []Node{{Name: "a", Now: now, Gateways: a.told(now)}, {Name: "b", Now: now, Gateways: b.told(now)}}}).Gateways
+	}
+	edge := Gateway{Name: "edge", Started: start, Requests: map[string]float64{"admitted": 10}}
+	tell(&b, edge)
+	tell(&a, edge)
+	tell(&a, Gateway{Name: "edge", Leaves: true})
+	now = now.Add(time.Minute)
+	if got := shown(); len(got) != 0 {
+		t.Errorf("it has left, and is shown as %+v", got)
+	}
+	edge.Started = now
+	tell(&b, edge)
+	if got := shown(); len(got) != 1 || got[0].Silent != 0 {
+		t.Errorf("it is back, and is shown as %+v", got)
+	}
+}
