@@ -15,6 +15,8 @@ import (
 // rarely are metrics that need more than a small cluster has: their names are looked for in the code.
 var rarely = map[string]string{
 	"jeton_leases_total":                                 "an edge asks for a lease",
+	"jeton_gateway_fail_open_total":                      "a limit that allows without the cluster",
+	"jeton_gateway_fail_closed_total":                    "a limit that denies without the cluster",
 	"jeton_shed_total":                                   "a node is short of memory",
 	"jeton_replica_lost_total":                           "a replica does not answer",
 	"jeton_reservation_refusals_total":                   "a replica refuses",

@@ -185,6 +185,12 @@ func TestPrometheus(t *testing.T) {
 	w.all(true, "JetonNodeDown", "JetonMajorityInDanger")
 	w.cluster.Members[2].Kill()
 	w.all(true, "JetonKeysUndecided", "JetonUndecided", "JetonFailOpen")
+	_, page, err := w.get("http://" + w.gateway.admin + "/metrics")
+	if found := map[string]map[string]bool{}; err != nil {
+		t.Error(err)
+	} else if collectSeries(page, found); !found["jeton_gateway_fail_open_total"]["limit"] {
+		t.Error("the gateway lets requests pass, and does not count them by limit")
+	}
 	for _, m := range w.cluster.Members[1:] {
 		m.Launch()
 	}
@@ -200,6 +206,9 @@ func (w *watched) use(node string) {
 	key := http.Header{"X-Api-Key": {siteKey}}
 	for range siteCapacity + 10 {
 		w.send(http.MethodGet, w.gateway.proxy, "/v1/items", "", key)
+	}
+	if a := w.send(http.MethodPost, node, "/v1/check", `{"key": "user:1", "limits": ["no-such-limit"]}`, nil); a.status != http.StatusNotFound {
+		w.Fatalf("a check of a limit that there is not is answered %d %s", a.status, a.body)
 	}
 	a := w.send(http.MethodPost, node, "/v1/hold", `{"key": "user:1", "limits": ["tokens"], "cost": 10, "for": "60s"}`, nil)
 	var held struct{ Hold string }

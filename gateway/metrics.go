@@ -15,6 +15,7 @@ type metrics struct {
 	limits   *prometheus.CounterVec // by route, limit, shadow and outcome
 	own      *prometheus.CounterVec // by limit and outcome
 	opened   *prometheus.CounterVec // by limit
+	closed   *prometheus.CounterVec // by limit
 	seconds  prometheus.Histogram
 	holding  prometheus.Gauge
 	held     prometheus.Histogram
@@ -54,11 +55,9 @@ func newMetrics() *metrics {
 			Help: "Outcomes of each limit, by route: allowed, denied, or spared (it would have allowed what another limit denied). " +
 				"Those of shadow checks deny nothing.",
 		}, []string{"route", "limit", "shadow", "outcome"}),
-		own: newOwn(),
-		opened: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "jeton_gateway_fail_open_total",
-			Help: "Checks that passed without a decision, by limit.",
-		}, []string{"limit"}),
+		own:    newOwn(),
+		opened: byLimit("jeton_gateway_fail_open_total", "Checks that passed without a decision, by limit."),
+		closed: byLimit("jeton_gateway_fail_closed_total", "Checks that were refused for want of a decision, by limit."),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "jeton_gateway_decision_seconds",
 			Help:    "How long requests waited for a decision of the cluster.",
@@ -98,6 +97,10 @@ func newMetrics() *metrics {
 	}
 }
 
+func byLimit(name, help string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"limit"})
+}
+
 // newOwn counts what limits say without a node.
 func newOwn() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -118,11 +121,18 @@ func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce 
 	}, func() float64 { return float64(requests.all.Load()) })
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.requests, m.failures, m.limits, m.own, m.opened, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
+		m.requests, m.failures, m.limits, m.own, m.opened, m.closed, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
 	} {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)
+}
+
+// countEach counts one check at each of its limits.
+func countEach(of *prometheus.CounterVec, limits []string) {
+	for _, name := range limits {
+		of.WithLabelValues(name).Inc()
+	}
 }
 
 // routeSeries count the outcomes of the requests of one route.

@@ -97,12 +97,11 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	case d.Source == fallback.ByAllow:
 		v.outcome = failOpen
 		v.open.add(v.asked, v.key, d.Err)
-		for _, name := range v.asked {
-			v.gateway.metrics.opened.WithLabelValues(name).Inc()
-		}
+		countEach(v.gateway.metrics.opened, v.asked)
 	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
 		v.cutOff(ctx)
 	case d.Source == fallback.ByDeny:
+		countEach(v.gateway.metrics.closed, v.asked)
 		v.refuse(unavailable, "rate limiter unavailable; retry later")
 	case !d.Allowed:
 		what := "too many requests"

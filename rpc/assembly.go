@@ -34,7 +34,7 @@ const (
 
 // Config says what a [Server] is made of.
 type Config struct {
-	// Limiter decides; nil leaves jeton.v1.Limiter out. One that is a [*Traced] is told of the spans that callers name. Required without Register.
+	// Limiter decides; nil leaves jeton.v1.Limiter out. One that is an [*Observed] is told of the spans that callers name. Required without Register.
 	Limiter limit.Limiter
 	// Register registers further services, whose methods stand in the table of rpc/access; nil for none.
 	Register func(grpc.ServiceRegistrar)
@@ -74,7 +74,6 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("rpc: Limiter or Register is required")
 	}
 	s := &Server{
-		limiter:  cfg.Limiter,
 		resets:   Resets{cfg.Limiter, cfg.Cluster},
 		log:      logger(cfg.Logger),
 		metrics:  newServerMetrics(),
@@ -83,9 +82,8 @@ func New(cfg Config) (*Server, error) {
 		maxTimes: map[string]time.Duration{},
 		stopping: make(chan struct{}),
 	}
-	s.decides = s.limiter
-	if t, ok := s.limiter.(*Traced); ok {
-		s.decides, s.traced = t.Limiter, t
+	if err := s.observe(cfg.Limiter); err != nil {
+		return nil, err
 	}
 	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err
@@ -111,6 +109,16 @@ func New(cfg Config) (*Server, error) {
 		s.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
 	}
 	return s, nil
+}
+
+// observe has what the Server is asked decided by l, and observed: by l itself, if it does that already.
+func (s *Server) observe(l limit.Limiter) (err error) {
+	o, already := l.(*Observed)
+	if !already {
+		o, err = NewObserved(ObservedConfig{Limiter: l})
+	}
+	s.limiter = o
+	return err
 }
 
 // registerServices registers every service with its guard.

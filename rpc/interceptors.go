@@ -35,7 +35,7 @@ func (s *Server) attempt(ctx context.Context, m any, method string, next grpc.Un
 	start := time.Now()
 	defer func() { s.metrics.observe(method, err, start, exemplar.Of(ctx)) }()
 	defer fault.Rescue(s.metrics.panics, &err)
-	ctx, cancel := timedAtMost(ofConnection(withMarks(s.traced.incoming(ctx))), within)
+	ctx, cancel := timedAtMost(ofConnection(withMarks(s.limiter.incoming(ctx))), within)
 	defer cancel()
 	if answer, err = next(ctx, m); err != nil {
 		markRefusal(ctx, err)

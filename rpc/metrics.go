@@ -2,13 +2,11 @@ package rpc
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/grpc/codes"
 
 	"github.com/jeton-dev/jeton/internal/exemplar"
@@ -53,34 +51,6 @@ func (m serverMetrics) series(method string, code codes.Code) prometheus.Observe
 
 func (m serverMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.panics}
-}
-
-// errors counts the checks that were answered with an error, by its code. Calls of a batch and of CheckAll count as one.
-func (m serverMetrics) errors() map[string]float64 {
-	found, all := map[string]float64{}, make(chan prometheus.Metric)
-	go func() {
-		defer close(all)
-		m.seconds.Collect(all)
-	}()
-	for series := range all {
-		var read dto.Metric
-		if err := series.Write(&read); err != nil {
-			continue
-		}
-		labels := map[string]string{}
-		for _, l := range read.GetLabel() {
-			labels[l.GetName()] = l.GetValue()
-		}
-		if code := labels["code"]; code != codes.OK.String() && slices.Contains(checkMethods, "/"+labels["method"]) {
-			found[code] += float64(read.GetHistogram().GetSampleCount())
-		}
-	}
-	return found
-}
-
-// checkMethods are those that decide.
-var checkMethods = []string{
-	pb.Limiter_Check_FullMethodName, pb.Limiter_CheckBatch_FullMethodName, pb.Limiter_CheckStream_FullMethodName, pb.Limiter_CheckAll_FullMethodName,
 }
 
 // observe counts a call of a method that started then and ended now, with err. A denial is no error, in whatever form it was asked for. Of is the

@@ -36,7 +36,7 @@ type RouterConfig struct {
 	// Registerer gets the metrics of the client that asks other nodes; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Tracer makes a span of each check that other nodes are asked for, in traces that are sampled; nil makes none. For spans of what this node
-	// is asked, see [Traced].
+	// is asked, see [Observed].
 	Tracer trace.TracerProvider
 }
 

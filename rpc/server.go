@@ -25,7 +25,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/credentials"
@@ -37,9 +36,7 @@ import (
 type Server struct {
 	pb.UnimplementedLimiterServer // description says who answers checks
 
-	limiter  limit.Limiter
-	decides  limit.Limiter // that, without spans
-	traced   *Traced       // that, if it makes spans; nil if not
+	limiter  *Observed
 	resets   Resets
 	log      *slog.Logger
 	metrics  serverMetrics
@@ -99,10 +96,6 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	return err
 }
-
-// Errors counts the checks that were answered with an error since New, by its code, as jeton_rpc_seconds has it. Calls of a batch and of
-// CheckAll count as one, and only if the whole call has failed.
-func (s *Server) Errors() map[string]float64 { return s.metrics.errors() }
 
 // PeersConnected are the nodes that have a stream of reservations open to this one; see [peers.Service.Connected].
 func (s *Server) PeersConnected() []ring.NodeID {

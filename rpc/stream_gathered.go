@@ -90,7 +90,7 @@ func (m *gathered) startChecks(o *ours, from, to int) {
 
 // trace is the span that waits for check i, as a text; empty if there is none, or this node makes none.
 func (m *gathered) trace(i int) string {
-	if m.Traces == nil || m.server.traced == nil {
+	if m.Traces == nil || m.server.limiter.tracer == nil {
 		return ""
 	}
 	return m.Traces[i]
@@ -134,6 +134,9 @@ func (m *gathered) startSettlements(o *ours, from, to int) {
 
 // answer hands over the answer to check i.
 func (m *gathered) answer(i int, r limit.Result, begin time.Time) {
+	if r.Err != nil {
+		m.server.limiter.undecided.count(m.ctx, &m.Requests[i], r.Err)
+	}
 	m.room[i] = pb.Answer{ID: m.IDs[i], Result: denialOr(m.denials, m.Requests[i].Key, r)}
 	m.handOver(i, r.Err, begin, m.exemplar(i))
 }
@@ -182,17 +185,18 @@ func (m *gathered) giveUp(ids map[uint64]struct{}) {
 
 // place says who answers a request about key, which may be for the first healthy replica; see [Router].
 func (s *Server) place(ctx context.Context, key string, first bool) (limit.Limiter, error) {
-	if r, ok := s.decides.(*Router); ok {
+	decides := s.limiter.Limiter
+	if r, ok := decides.(*Router); ok {
 		return r.place(ctx, key, first)
 	}
-	return s.decides, nil
+	return decides, nil
 }
 
 // checkSafely is by's Check, with a panic as an error, and under that span if there is one.
 func (s *Server) checkSafely(ctx context.Context, by limit.Checker, r *limit.Request, trace string) (d limit.Decision, err error) {
 	defer fault.Rescue(s.metrics.panics, &err)
 	if trace != "" {
-		return s.traced.checkAt(traced.UnderText(ctx, trace), by, r)
+		return s.limiter.checkAt(traced.UnderText(ctx, trace), by, r)
 	}
 	return by.Check(ctx, *r)
 }

@@ -364,7 +364,7 @@ func TestStreamWithin(t *testing.T) {
 // TestStreamNamesTraces has a check of a stream name its own trace beside how long it took. Those beside it in the message name none.
 func TestStreamNamesTraces(t *testing.T) {
 	reg, spans := prometheus.NewRegistry(), sdk.NewTracerProvider()
-	_, conn := serve(t, Config{Limiter: NewTraced(conformance.Stub{}, spans, "a"), Registerer: reg})
+	_, conn := serve(t, Config{Limiter: observed(t, ObservedConfig{Limiter: conformance.Stub{}, Tracer: spans, Node: "a"}), Registerer: reg})
 	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
 	if err != nil {
 		t.Fatal(err)

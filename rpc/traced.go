@@ -18,37 +18,9 @@ const tracerName = "github.com/jeton-dev/jeton/rpc"
 // ofServers are the options of a span of what a node is asked.
 var ofServers = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
 
-// A Traced is a Limiter of a node that makes a span of each check whose trace is sampled: where it was decided, from memory or with line that
-// was reserved for it at replicas, and what was decided. Replicas are told of the span. Everything else goes by it as it is.
-type Traced struct {
-	limit.Limiter
-
-	tracer trace.Tracer
-	node   string
-}
-
-// NewTraced makes one around what decides, for a node of that name.
-func NewTraced(around limit.Limiter, by trace.TracerProvider, node string) *Traced {
-	return &Traced{Limiter: around, tracer: by.Tracer(tracerName), node: node}
-}
-
-// First is the address of the node that decides about key while all are well, as Decision.Node has it: empty for the own one. An edge asks
-// for it before it takes a denial for one that holds for a while.
-func (t *Traced) First(key string) string {
-	if places, ok := t.Limiter.(interface{ First(key string) string }); ok {
-		return places.First(key)
-	}
-	return ""
-}
-
-// Check implements [limit.Checker].
-func (t *Traced) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
-	return t.checkAt(ctx, t.Limiter, &r)
-}
-
-// checkAt has one check decided by a Limiter.
-func (t *Traced) checkAt(ctx context.Context, by limit.Checker, r *limit.Request) (limit.Decision, error) {
-	ctx, s := t.begin(ctx, "jeton.decide")
+// checkAt has one check decided by a Limiter, within a span if its trace is sampled.
+func (o *Observed) checkAt(ctx context.Context, by limit.Checker, r *limit.Request) (limit.Decision, error) {
+	ctx, s := o.begin(ctx, "jeton.decide")
 	if s == nil {
 		return by.Check(ctx, *r)
 	}
@@ -61,14 +33,14 @@ func (t *Traced) checkAt(ctx context.Context, by limit.Checker, r *limit.Request
 	return d, err
 }
 
-// CheckBatch implements [limit.BatchChecker].
-func (t *Traced) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	ctx, s := t.begin(ctx, "jeton.decide_batch")
+// checkBatch has a batch decided, within a span if its trace is sampled.
+func (o *Observed) checkBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	ctx, s := o.begin(ctx, "jeton.decide_batch")
 	if s == nil {
-		return t.Limiter.CheckBatch(ctx, rs)
+		return o.Limiter.CheckBatch(ctx, rs)
 	}
 	defer s.span.End() // as above
-	results := t.Limiter.CheckBatch(ctx, rs)
+	results := o.Limiter.CheckBatch(ctx, rs)
 	forwarded := 0
 	for i := range results {
 		if results[i].Decision.Node != "" {
@@ -80,14 +52,14 @@ func (t *Traced) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	return results
 }
 
-// CheckAll implements [limit.AllChecker].
-func (t *Traced) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
-	ctx, s := t.begin(ctx, "jeton.decide_all")
+// checkAll has checks of several keys decided, within a span if their trace is sampled.
+func (o *Observed) checkAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	ctx, s := o.begin(ctx, "jeton.decide_all")
 	if s == nil {
-		return t.Limiter.CheckAll(ctx, rs)
+		return o.Limiter.CheckAll(ctx, rs)
 	}
 	defer s.span.End()
-	d, err := t.Limiter.CheckAll(ctx, rs)
+	d, err := o.Limiter.CheckAll(ctx, rs)
 	s.span.SetAttributes(attribute.Int("jeton.checks", len(rs)), attribute.Bool("jeton.reserved", s.reserved.Load()))
 	if err != nil {
 		traced.Failed(s.span, err)
@@ -98,19 +70,22 @@ func (t *Traced) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDec
 }
 
 // begin begins the span of what ctx asks; nil if it is not traced.
-func (t *Traced) begin(ctx context.Context, name string) (context.Context, *deciding) {
-	ctx, span := traced.Start(ctx, t.tracer, name, ofServers...)
+func (o *Observed) begin(ctx context.Context, name string) (context.Context, *deciding) {
+	if o.tracer == nil {
+		return ctx, nil
+	}
+	ctx, span := traced.Start(ctx, o.tracer, name, ofServers...)
 	if span == nil {
 		return ctx, nil
 	}
-	span.SetAttributes(attribute.String("jeton.node", t.node))
+	span.SetAttributes(attribute.String("jeton.node", o.node))
 	s := &deciding{span: span, text: traced.Text(ctx)}
 	return limit.WithTrace(ctx, s), s
 }
 
 // incoming is the context of a call in the trace that its metadata names. A node that makes no spans does not look.
-func (t *Traced) incoming(ctx context.Context) context.Context {
-	if t == nil {
+func (o *Observed) incoming(ctx context.Context) context.Context {
+	if o.tracer == nil {
 		return ctx
 	}
 	parent := metadata.ValueFromIncomingContext(ctx, traced.ParentHeader)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -84,14 +83,14 @@ func (e *Gateway) tell(ctx context.Context, told *activity.Gateway) error {
 }
 
 // fitting is what a gateway tells, as JSON. What a node would not take in for its length is told without the limits of which there is least to
-// tell: by which fewest requests have passed without a decision, and then by which it has decided least itself.
+// tell: by which fewest requests have passed or been refused without a decision, and then by which it has decided least itself.
 func fitting(told *activity.Gateway) ([]byte, error) {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(told.FailedOpen)), maps.Keys(told.Limits))
+	names := told.LimitNames()
+	undecided := func(name string) float64 { return told.FailedOpen[name] + told.FailedClosed[name] }
 	own := func(name string) float64 { return told.Limits[name].Allowed + told.Limits[name].Denied }
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(told.FailedOpen[b], told.FailedOpen[a]), cmp.Compare(own(b), own(a)), cmp.Compare(a, b))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(undecided(b), undecided(a)), cmp.Compare(own(b), own(a)))
 	})
-	names = slices.Compact(names)
 	for {
 		text, err := json.Marshal(told)
 		if err != nil || len(text) <= activity.MaxTold || len(names) == 0 {
@@ -101,6 +100,7 @@ func fitting(told *activity.Gateway) ([]byte, error) {
 		names = names[:len(names)/2]
 		for _, name := range rest {
 			delete(told.FailedOpen, name)
+			delete(told.FailedClosed, name)
 			delete(told.Limits, name)
 		}
 	}
@@ -114,7 +114,7 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 	}
 	g := &activity.Gateway{
 		Name: e.now.Load().doc.GatewayName(), Version: activity.Version(), Started: e.opened, Admin: e.AdminAddr(),
-		Requests: map[string]float64{}, FailedOpen: map[string]float64{}, Limits: map[string]activity.Counts{},
+		Requests: map[string]float64{}, FailedOpen: map[string]float64{}, FailedClosed: map[string]float64{}, Limits: map[string]activity.Counts{},
 	}
 	ofCluster := func(shown string) (string, bool) { return config.LimitShown(e.clusters[0].name, shown) }
 	for _, f := range families {
@@ -123,6 +123,8 @@ func (e *Gateway) activity() (*activity.Gateway, error) {
 			sum(g.Requests, f, "outcome", func(outcome string) (string, bool) { return outcome, true })
 		case "jeton_gateway_fail_open_total":
 			sum(g.FailedOpen, f, "limit", ofCluster)
+		case "jeton_gateway_fail_closed_total":
+			sum(g.FailedClosed, f, "limit", ofCluster)
 		case "jeton_gateway_own_decisions_total":
 			for _, m := range f.GetMetric() {
 				addOwn(g.Limits, m, ofCluster)

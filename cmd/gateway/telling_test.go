@@ -63,23 +63,32 @@ func TestTelling(t *testing.T) {
 	r.until(t, "that it is forgotten", func() bool { return !containsGateway(cluster(), "test") })
 }
 
-// What passes without a decision is seen at the cluster by gateway and by limit, under the name that the limit has there: also where the gateway
+// What passes, or is refused, without a decision is seen at the cluster by gateway and by limit, under the name that the limit has there: also where the gateway
 // knows the cluster by a name. Limits of its other clusters are none of this one.
-func TestTellingWhatPassesUndecided(t *testing.T) {
-	const checks = "{limits: [missing], on_unavailable: allow}"
-	one := strings.Replace(fmt.Sprintf(aText, planet(t), anUpstream(t).URL), "{limits: [two]}", checks, 1) // a node of its own: a look is shared for a while
+func TestTellingWhatIsUndecided(t *testing.T) {
+	one := func(policy string) string { // at a node of its own: a look is shared for a while
+		return strings.Replace(fmt.Sprintf(aText, planet(t), anUpstream(t).URL), "{limits: [two]}", "{limits: [missing], on_unavailable: "+policy+"}", 1)
+	}
 	two := strings.NewReplacer(
 		"{cluster: region, limits: [four]}", "{cluster: region, limits: [four], on_unavailable: allow}",
 		"{cluster: global, limits: [two]}", "{cluster: global, limits: [missing], on_unavailable: allow}",
 	).Replace(twoClusters(anUpstream(t).URL, "127.0.0.1:1", planet(t)))
-	for what, document := range map[string]string{"one cluster": one, "two with names": two} {
+	for what, document := range map[string]string{"one cluster": one("allow"), "two with names": two, "one that denies": one("deny")} {
 		t.Run(what, func(t *testing.T) {
+			status, says := http.StatusOK, "gateway test lets "
+			failed := func(r activity.Rates) float64 { return r.FailedOpen }
+			failedOf := func(l *activity.LimitRates) float64 { return l.FailedOpen }
+			if what == "one that denies" {
+				status, says = http.StatusServiceUnavailable, "gateway test refuses "
+				failed = func(r activity.Rates) float64 { return r.FailedClosed }
+				failedOf = func(l *activity.LimitRates) float64 { return l.FailedClosed }
+			}
 			r := open(t, Config{}, document)
 			r.until(t, "limits of the cluster", func() bool { return r.clusters[0].limits() != nil })
 			if err := r.tellOnce(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if a := r.get(t, r.ProxyAddr(), "/items", "X-Test: "+t.Name()); a.status != http.StatusOK {
+			if a := r.get(t, r.ProxyAddr(), "/items", "X-Test: "+t.Name()); a.status != status {
 				t.Fatalf("%+v", a)
 			}
 			if err := r.tellOnce(t.Context()); err != nil {
@@ -94,20 +103,20 @@ func TestTellingWhatPassesUndecided(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := activity.Compare(activity.Look{}, look)
-			if len(v.Gateways) != 1 || v.Gateways[0].FailedOpen <= 0 || v.Total.FailedOpen != v.Gateways[0].FailedOpen {
+			if len(v.Gateways) != 1 || failed(v.Gateways[0].Rates) <= 0 || failed(v.Total) != failed(v.Gateways[0].Rates) || v.Total.FailedOpen*v.Total.FailedClosed > 0 {
 				t.Errorf("the cluster says of its gateways: %+v", v.Gateways)
 			}
-			var open []string
+			var undecided []string
 			for i := range v.Limits {
-				if v.Limits[i].FailedOpen > 0 {
-					open = append(open, v.Limits[i].Name)
+				if failedOf(&v.Limits[i]) > 0 {
+					undecided = append(undecided, v.Limits[i].Name)
 				}
 			}
-			if !slices.Equal(open, []string{"missing"}) {
-				t.Errorf("the cluster says that checks of %q passed without a decision, want those of missing", open)
+			if !slices.Equal(undecided, []string{"missing"}) {
+				t.Errorf("the cluster says that checks of %q had no decision, want those of missing", undecided)
 			}
 			if !slices.ContainsFunc(v.Problems, func(p activity.Problem) bool {
-				return p.Severity == activity.Critical && strings.HasPrefix(p.What, "gateway test lets ")
+				return p.Severity == activity.Critical && strings.HasPrefix(p.What, says)
 			}) {
 				t.Errorf("the problems are %+v", v.Problems)
 			}

@@ -40,17 +40,30 @@ func (n *Node) doing(ctx context.Context) (activity.Node, error) {
 		Limits: map[string]activity.Counts{}, Latency: activity.Histogram(a.Latency), Shed: a.Shed,
 		Awake: a.Awake, Dormant: a.Dormant, Waiting: a.Waiting, MemoryHeld: a.Held, MemoryBudget: a.Budget, Keys: keysOf(a.Keys),
 	}
-	told.Errors = n.grpc.Errors()
 	told.Fsync.Bounds, told.Fsync.Counts = n.store.CommitSeconds()
 	told.DiskUsed, told.DiskFree = n.disk.read(ctx)
 	for name, said := range a.Limits {
-		told.Limits[name] = activity.Counts(said)
+		told.Limits[name] = activity.Counts{Allowed: said.Allowed, Denied: said.Denied, Spared: said.Spared}
 	}
+	n.addUndecided(&told)
 	degraded, err := n.readiness()
 	if told.Ready = degraded; err != nil {
 		told.Ready = err.Error()
 	}
 	return told, nil
+}
+
+// addUndecided adds the checks that got no decision.
+func (n *Node) addUndecided(told *activity.Node) {
+	told.Errors = map[string]float64{}
+	for name, codes := range n.decides.Undecided() {
+		c := told.Limits[name]
+		for code, count := range codes {
+			c.Errors += count
+			told.Errors[code] += count
+		}
+		told.Limits[name] = c
+	}
 }
 
 // searchKeys finds keys of this node.

@@ -3,7 +3,9 @@ package node
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,5 +192,56 @@ func TestLookAtOneNode(t *testing.T) {
 	}
 	if n := look.Nodes[0]; len(n.Fsync.Counts) == 0 || n.DiskUsed == 0 {
 		t.Errorf("of the disk it tells %+v, %d used and %d free", n.Fsync, n.DiskUsed, n.DiskFree)
+	}
+}
+
+// TestErrorsByLimit has checks fail in every way in which a node can be asked, of keys of every node, and finds each once, under its limit.
+func TestErrorsByLimit(t *testing.T) {
+	r := newRig(t)
+	all := started(r.founders(inMemory, func(c *Config) { c.ListenHTTP = "127.0.0.1:0" })...)
+	nodes := make([]*Node, len(all))
+	for i, s := range all {
+		nodes[i], _ = s.running()
+	}
+	fails := limit.Request{Limits: []limit.Ref{limit.Named(kept)}, Plan: "no-such-plan"}
+	for i := range 30 {
+		n := nodes[i%3]
+		fails.Key = "k" + strconv.Itoa(rand.IntN(99))
+		c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, FailFast: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Check(t.Context(), fails); err == nil {
+			t.Error("a check by a plan that there is not was decided")
+		}
+		for _, result := range c.CheckBatch(t.Context(), []limit.Request{fails, {Key: fails.Key, Limits: []limit.Ref{limit.Named("no-such-limit")}}}) {
+			if result.Err == nil {
+				t.Error("a check of a batch was decided")
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		body := strings.NewReader(`{"key":"` + fails.Key + `","limits":["` + kept + `"],"plan":"no-such-plan"}`)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+n.HTTPAddr()+"/v1/check", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = res.Body.Close(); res.StatusCode/100 != 4 || res.StatusCode == http.StatusTooManyRequests {
+			t.Errorf("over HTTP: %s", res.Status)
+		}
+	}
+	found := map[string]float64{}
+	for _, n := range fresh(t, nodes[0], 3).Nodes {
+		for name, c := range n.Limits {
+			found[name] += c.Errors
+		}
+	}
+	if found[kept] != 90 || found["(unknown)"] != 30 || len(found) != 2 {
+		t.Errorf("errors by limit are %v, want 90 of %s and 30 of (unknown)", found, kept)
 	}
 }

@@ -109,8 +109,10 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	m.router, err = rpc.NewRouter(rpc.RouterConfig{
 		Self: m.id, Local: n.system, Tables: m.tables, Serving: m.serving, TLS: secure, Registerer: n.metrics, Tracer: n.cfg.Tracer,
 	})
-	n.decides = n.traced(m.router)
-	return err
+	if err != nil {
+		return err
+	}
+	return n.observe(m.router)
 }
 
 // join makes this node's part in the cluster, which begins with begin.

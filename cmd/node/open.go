@@ -120,8 +120,10 @@ func (n *Node) openCore() (err error) {
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics, ShowHotKeys: n.cfg.ShowHotKeys,
 	})
-	n.decides = n.traced(n.system)
-	return err
+	if err != nil {
+		return err
+	}
+	return n.observe(n.system)
 }
 
 // addCoreClosers has what openCore opens closed with the node, as far as it has come.

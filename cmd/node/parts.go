@@ -32,7 +32,7 @@ type parts struct {
 	system    *actor.System
 	activity  *activity.Source
 	disk      diskGauge
-	decides   limit.Limiter // the Router in a cluster, else the System
+	decides   *rpc.Observed // by the Router in a cluster, else by the System
 	grpc      *rpc.Server
 	http      *http.Server
 

@@ -54,12 +54,12 @@ func (n *Node) openTracing() error {
 	return nil
 }
 
-// traced is what decides, with spans if the node makes some.
-func (n *parts) traced(decides limit.Limiter) limit.Limiter {
-	if n.cfg.Tracer == nil {
-		return decides
-	}
-	return rpc.NewTraced(decides, n.cfg.Tracer, n.cfg.Name)
+// observe has everything that the node is asked decided by l: its checks are counted that get no decision, and spans made if the node makes some.
+func (n *parts) observe(l limit.Limiter) (err error) {
+	n.decides, err = rpc.NewObserved(rpc.ObservedConfig{
+		Limiter: l, Limits: n.limits.Load, Tracer: n.cfg.Tracer, Node: n.cfg.Name, Registerer: n.metrics,
+	})
+	return err
 }
 
 // replica is the node's own storage as its actors reserve there.

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,11 +45,30 @@ func (f *finder) undecided() {
 		}
 	}
 	slices.Sort(names)
-	what := fmt.Sprintf("%s checks a second get no decision", number(f.view.Total.Errors))
+	what := fmt.Sprintf("%s checks a second get no decision%s", number(f.view.Total.Errors), f.mostErrors())
 	if len(names) > 0 {
 		what += ": " + strings.Join(names, ", ")
 	}
 	f.say(Problem{Severity: Warning, What: what, More: atANode, Do: aboutErrors(names)})
+}
+
+// mostErrors names the limits that have most errors, as part of a sentence; empty where only limits have some that no document names.
+func (f *finder) mostErrors() string {
+	var limits []*LimitRates
+	for i := range f.view.Limits {
+		if l := &f.view.Limits[i]; l.Errors > 0 && !strings.HasPrefix(l.Name, "(") {
+			limits = append(limits, l)
+		}
+	}
+	slices.SortStableFunc(limits, func(a, b *LimitRates) int { return cmp.Compare(b.Errors, a.Errors) })
+	if len(limits) == 0 {
+		return ""
+	}
+	var names []string
+	for _, l := range limits {
+		names = append(names, l.Name)
+	}
+	return " of " + few(names)
 }
 
 // aboutErrors says what to do about checks that fail with these codes.
@@ -81,6 +101,12 @@ func (f *finder) gateways() {
 			f.say(Problem{
 				Severity: Notice, What: fmt.Sprintf("gateway %s has told nothing for %.0f s", g.Name, g.Silent), More: failsOpen,
 				Do: "If it was killed, or runs elsewhere, there is nothing to do. If it runs, it reaches no node of this cluster, and goes by on_unavailable of each limit: see its log.",
+			})
+		}
+		if g.FailedClosed > 0 {
+			f.say(Problem{
+				Severity: Critical, What: fmt.Sprintf("gateway %s refuses %s requests a second for want of a decision", g.Name, number(g.FailedClosed)), More: failsOpen,
+				Do: "Look whether the gateway reaches the nodes: its log and its /readyz say which it does not. These are of limits whose on_unavailable is deny.",
 			})
 		}
 		if g.FailedOpen <= 0 {

@@ -26,15 +26,14 @@ func Compare(before, after Look) View {
 	v.compareGateways(&after, limits)
 	v.Keys, v.Denied = mergeKeys(after.Nodes)
 	v.sortLimits(limits)
-	for i := range v.Nodes {
-		v.Total.Errors += v.Nodes[i].Errors
-	}
 	for i := range v.Limits {
 		v.Total.Allowed += v.Limits[i].Allowed
 		v.Total.Denied += v.Limits[i].Denied
+		v.Total.Errors += v.Limits[i].Errors
 	}
 	for i := range v.Gateways {
 		v.Total.FailedOpen += v.Gateways[i].FailedOpen
+		v.Total.FailedClosed += v.Gateways[i].FailedClosed
 	}
 	v.Total.P50, v.Total.P99 = quantiles(latency)
 	v.Problems = problems(&v, &before, &after)
@@ -57,16 +56,18 @@ func (v *View) sortLimits(limits map[string]*LimitRates) {
 		v.Limits = append(v.Limits, *l)
 	}
 	slices.SortFunc(v.Limits, func(a, b LimitRates) int {
-		return cmp.Or(cmp.Compare(b.Allowed+b.Denied, a.Allowed+a.Denied), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.traffic(), a.traffic()), cmp.Compare(a.Name, b.Name))
 	})
 }
+
+// traffic is by how much a limit is busy.
+func (l *LimitRates) traffic() float64 { return l.Allowed + l.Denied + l.FailedOpen + l.FailedClosed }
 
 // A done is what a node did between two looks.
 type done struct {
 	node    *Node
 	seconds float64 // 0: nothing is known of it
 	limits  map[string]Counts
-	errors  float64
 	latency Histogram
 	fsync   Histogram
 }
@@ -92,9 +93,9 @@ func since(before *Look, n *Node, seconds float64) done {
 		then := was.Limits[name]
 		d.limits[name] = Counts{
 			Allowed: max(0, now.Allowed-then.Allowed), Denied: max(0, now.Denied-then.Denied), Spared: max(0, now.Spared-then.Spared),
+			Errors: max(0, now.Errors-then.Errors),
 		}
 	}
-	d.errors = grown(was.Errors, n.Errors)
 	d.latency, d.fsync = n.Latency.Since(was.Latency), n.Fsync.Since(was.Fsync)
 	return d
 }
@@ -105,6 +106,7 @@ func (d *done) addTo(limits map[string]*LimitRates) {
 		l := limitOf(limits, name)
 		l.Allowed += perSecond(c.Allowed, d.seconds)
 		l.Denied += perSecond(c.Denied, d.seconds)
+		l.Errors += perSecond(c.Errors, d.seconds)
 	}
 }
 
@@ -118,8 +120,8 @@ func (d *done) rates() NodeRates {
 	for _, name := range slices.Sorted(maps.Keys(d.limits)) {
 		r.Allowed += perSecond(d.limits[name].Allowed, d.seconds)
 		r.Denied += perSecond(d.limits[name].Denied, d.seconds)
+		r.Errors += perSecond(d.limits[name].Errors, d.seconds)
 	}
-	r.Errors = perSecond(d.errors, d.seconds)
 	r.P50, r.P99 = quantiles(d.latency)
 	_, r.FsyncP99 = quantiles(d.fsync)
 	return r

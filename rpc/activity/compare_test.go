@@ -23,7 +23,7 @@ func at(seconds float64, nodes ...Node) Look {
 
 // said is a node on which one limit has said so much.
 func said(name string, allowed, denied float64) Node {
-	return Node{Name: name, Limits: map[string]Counts{"login": {Allowed: allowed, Denied: denied}}, Errors: map[string]float64{"Unavailable": allowed / 10}}
+	return Node{Name: name, Limits: map[string]Counts{"login": {Allowed: allowed, Denied: denied, Errors: allowed / 10}}}
 }
 
 func TestCompare(t *testing.T) {
@@ -62,17 +62,17 @@ func TestCompareAtRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	for range 2000 {
 		v := Compare(anyLook(random), anyLook(random))
-		var nodes, limits [2]float64
+		var nodes, limits [3]float64
 		for _, n := range v.Nodes {
-			nodes[0], nodes[1] = nodes[0]+n.Allowed, nodes[1]+n.Denied
+			nodes[0], nodes[1], nodes[2] = nodes[0]+n.Allowed, nodes[1]+n.Denied, nodes[2]+n.Errors
 			wantRates(t, n.Rates)
 			if math.IsNaN(n.FsyncP99) || n.FsyncP99 < 0 {
 				t.Errorf("an fsync takes %v", n.FsyncP99)
 			}
 		}
 		for _, l := range v.Limits {
-			limits[0], limits[1] = limits[0]+l.Allowed, limits[1]+l.Denied
-			if l.Allowed < 0 || l.Denied < 0 || l.FailedOpen < 0 || l.DeniedShare < 0 || l.DeniedShare > 1 || l.Used > 1 || l.Used < 0 && l.Used != -1 {
+			limits[0], limits[1], limits[2] = limits[0]+l.Allowed, limits[1]+l.Denied, limits[2]+l.Errors
+			if l.Allowed < 0 || l.Denied < 0 || l.FailedOpen < 0 || l.FailedClosed < 0 || l.Errors < 0 || l.DeniedShare < 0 || l.DeniedShare > 1 || l.Used > 1 || l.Used < 0 && l.Used != -1 {
 				t.Errorf("a limit does %+v", l)
 			}
 		}
@@ -101,7 +101,7 @@ func TestCompareAtRandom(t *testing.T) {
 
 func wantRates(t *testing.T, r Rates) {
 	t.Helper()
-	for _, n := range []float64{r.Allowed, r.Denied, r.FailedOpen, r.Errors, r.P50, r.P99} {
+	for _, n := range []float64{r.Allowed, r.Denied, r.FailedOpen, r.FailedClosed, r.Errors, r.P50, r.P99} {
 		if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
 			t.Errorf("rates are %+v", r)
 			return
@@ -126,7 +126,7 @@ func anyLook(random *rand.Rand) Look {
 		n := Node{Name: name, Started: start.Add(-time.Duration(random.IntN(2)) * time.Hour), Limits: map[string]Counts{}, Errors: map[string]float64{}}
 		n.Now = l.At.Add(time.Duration(random.Int64N(int64(3*time.Second)) - int64(time.Second)))
 		for i := range random.IntN(4) {
-			n.Limits[fmt.Sprint("l", i)] = Counts{Allowed: anyCount(random), Denied: anyCount(random), Spared: anyCount(random)}
+			n.Limits[fmt.Sprint("l", i)] = Counts{Allowed: anyCount(random), Denied: anyCount(random), Spared: anyCount(random), Errors: anyCount(random)}
 			n.Errors[fmt.Sprint("e", i)] = anyCount(random)
 		}
 		n.Latency, n.Fsync = anyHistogram(random), anyHistogram(random)
@@ -164,7 +164,7 @@ func anyHistogram(random *rand.Rand) Histogram {
 func anyGateway(random *rand.Rand, i int) Gateway {
 	return Gateway{
 		Name: fmt.Sprint("g", i), Started: start.Add(-time.Duration(random.IntN(2)) * time.Hour), Now: start.Add(time.Duration(random.Int64N(int64(time.Minute)))),
-		Requests: map[string]float64{"admitted": anyCount(random), "denied": anyCount(random)}, FailedOpen: map[string]float64{"l1": anyCount(random)},
+		Requests: map[string]float64{"admitted": anyCount(random), "denied": anyCount(random)}, FailedOpen: map[string]float64{"l1": anyCount(random)}, FailedClosed: map[string]float64{"l2": anyCount(random)},
 		Latency: anyHistogram(random),
 	}
 }

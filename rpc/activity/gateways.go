@@ -129,7 +129,7 @@ func (g *Gateway) check() error {
 	if n := len(g.Requests); n > maxOutcomes {
 		return fmt.Errorf("requests have %d outcomes: a gateway may tell %d", n, maxOutcomes)
 	}
-	for _, of := range []map[string]float64{g.Requests, g.FailedOpen} {
+	for _, of := range []map[string]float64{g.Requests, g.FailedOpen, g.FailedClosed} {
 		for name, n := range of {
 			if !counts(n) || cut(name) != name {
 				return fmt.Errorf("%.40q counts %v", name, n)
@@ -137,7 +137,7 @@ func (g *Gateway) check() error {
 		}
 	}
 	for name, c := range g.Limits {
-		if !counts(c.Allowed) || !counts(c.Denied) || !counts(c.Spared) || cut(name) != name {
+		if !counts(c.Allowed) || !counts(c.Denied) || !counts(c.Spared) || c.Errors != 0 || cut(name) != name {
 			return fmt.Errorf("%.40q counts %+v", name, c)
 		}
 	}

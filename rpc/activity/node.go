@@ -15,10 +15,10 @@ type Node struct {
 	Started time.Time `json:"started"`
 	Now     time.Time `json:"now"` // on the node's clock
 
-	// Limits are by name; limits that requests define count as one, "(inline)".
+	// Limits are by name; limits that requests define count as one, "(inline)", and so do errors of those that there are not, "(unknown)".
 	Limits map[string]Counts `json:"limits,omitempty"`
-	// Errors counts the checks that this node's gRPC port has answered with an error, by its code, as gRPC names it. One that another node
-	// has forwarded counts at both.
+	// Errors counts the checks that got an error instead of a decision, by its code as gRPC names it, at each of their limits: the sum of what Limits
+	// have. One that another node has forwarded counts there.
 	Errors map[string]float64 `json:"errors,omitempty"`
 	// Latency is of checks, in this node, from the check to its decision.
 	Latency Histogram `json:"latency"`
@@ -49,6 +49,8 @@ type Counts struct {
 	Allowed float64 `json:"allowed"`
 	Denied  float64 `json:"denied"`
 	Spared  float64 `json:"spared"` // it would have allowed what another limit denied
+	// Errors are checks that got no decision: see [Node.Errors]. A gateway tells none here, but what it did then.
+	Errors float64 `json:"errors,omitempty"`
 }
 
 // A Key is a key that is checked often.
@@ -87,9 +89,10 @@ type Gateway struct {
 	Leaves bool `json:"leaves,omitempty"`
 	// Limits counts, by limit, what the gateway has decided without asking a node, which nodes do not count.
 	Limits map[string]Counts `json:"limits,omitempty"`
-	// FailedOpen counts, by limit, checks that passed without a decision.
-	FailedOpen map[string]float64 `json:"failed_open,omitempty"`
-	Latency    Histogram          `json:"latency"` // of decisions, as the gateway waits for them
+	// FailedOpen and FailedClosed count, by limit, checks that passed, and that were refused, for want of a decision.
+	FailedOpen   map[string]float64 `json:"failed_open,omitempty"`
+	FailedClosed map[string]float64 `json:"failed_closed,omitempty"`
+	Latency      Histogram          `json:"latency"` // of decisions, as the gateway waits for them
 	// Now is when it told this, and Before is what it told before that, nil for nothing. The node sets both.
 	Now    time.Time `json:"now"`
 	Before *Gateway  `json:"before,omitempty"`

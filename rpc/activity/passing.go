@@ -41,7 +41,8 @@ func (v *View) compareGateways(after *Look, limits map[string]*LimitRates) {
 		for outcome, n := range g.Requests {
 			r.Requests[outcome] = perSecond(max(0, n-was.Requests[outcome]), seconds)
 		}
-		r.Allowed, r.Denied, r.FailedOpen, r.Errors = r.Requests["admitted"], r.Requests["denied"], r.Requests["fail_open"], r.Requests["unavailable"]
+		r.Allowed, r.Denied = r.Requests["admitted"], r.Requests["denied"]
+		r.FailedOpen, r.FailedClosed = r.Requests["fail_open"], r.Requests["unavailable"]
 		g.addTo(limits, most, was, seconds)
 		if seconds > 0 {
 			r.P50, r.P99 = quantiles(g.Latency.Since(was.Latency))
@@ -63,20 +64,27 @@ func (l *Look) left() map[string]time.Time {
 	return left
 }
 
-// addTo adds what a gateway has decided itself, and let pass without a decision, since it told something else; a limit that no node knows only
+// addTo adds what a gateway has decided itself, and let pass or refused without a decision, since it told something else; a limit that no node knows only
 // as long as there are not most of them. What is left out is in the gateway's own rates.
 func (g *Gateway) addTo(limits map[string]*LimitRates, most int, was *Gateway, seconds float64) {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(g.FailedOpen)), maps.Keys(g.Limits))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range g.LimitNames() {
 		if limits[name] == nil && len(limits) >= most {
 			continue
 		}
 		l := limitOf(limits, name)
 		l.FailedOpen += perSecond(max(0, g.FailedOpen[name]-was.FailedOpen[name]), seconds)
+		l.FailedClosed += perSecond(max(0, g.FailedClosed[name]-was.FailedClosed[name]), seconds)
 		l.Allowed += perSecond(max(0, g.Limits[name].Allowed-was.Limits[name].Allowed), seconds)
 		l.Denied += perSecond(max(0, g.Limits[name].Denied-was.Limits[name].Denied), seconds)
 	}
+}
+
+// LimitNames are the names of the limits of which a gateway tells something, sorted.
+func (g *Gateway) LimitNames() []string {
+	names := slices.Collect(maps.Keys(g.FailedOpen))
+	names = slices.AppendSeq(slices.AppendSeq(names, maps.Keys(g.FailedClosed)), maps.Keys(g.Limits))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // newer says whether g was told after what another node was told under the same name.

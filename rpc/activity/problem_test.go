@@ -23,7 +23,8 @@ func well() (before, after Look) {
 		}
 		for i := range l.Nodes {
 			n := &l.Nodes[i]
-			n.Version, n.MemoryBudget, n.MemoryHeld, n.DiskFree, n.DiskUsed, n.Errors = "v1.0.0", 1000, 100, 1<<40, 1<<20, map[string]float64{}
+			n.Version, n.MemoryBudget, n.MemoryHeld, n.DiskFree, n.DiskUsed = "v1.0.0", 1000, 100, 1<<40, 1<<20
+			n.Limits = map[string]Counts{"login": {Allowed: n.Limits["login"].Allowed, Denied: n.Limits["login"].Denied}} // no errors
 			n.Latency = Histogram{Bounds: []float64{1}, Counts: []float64{second, 0}}
 			ahead := float64(i)
 			c.Nodes = append(c.Nodes, status.NodeStatus{Name: n.Name, Alive: true, Answering: health.Answers, Role: "voter", Replica: 100, ClockAheadMS: &ahead})
@@ -78,7 +79,16 @@ func TestProblems(t *testing.T) {
 			b.Nodes[1].Shed, l.Nodes[1].Shed = map[string]float64{"new_keys": 3}, map[string]float64{"new_keys": 3}
 		}, ""},
 		{"checks wait", func(_, l *Look) { l.Nodes[1].Waiting = 20_000 }, "warning: 20000 checks wait on node b"},
-		{"checks get no decision", func(_, l *Look) { l.Nodes[1].Errors = map[string]float64{"Unavailable": 30, "OK": 0} }, "warning: 30 checks a second get no decision: Unavailable"},
+		{"checks get no decision", func(_, l *Look) {
+			l.Nodes[1].Errors, l.Nodes[1].Limits = map[string]float64{"Unavailable": 30, "OK": 0}, map[string]Counts{"login": {Errors: 30}}
+		}, "warning: 30 checks a second get no decision of login: Unavailable"},
+		{"checks of several limits get no decision", func(_, l *Look) {
+			l.Nodes[1].Errors = map[string]float64{"Unavailable": 30}
+			l.Nodes[1].Limits = map[string]Counts{"a": {Errors: 1}, "b": {Errors: 9}, "c": {Errors: 15}, "d": {Errors: 5}, "e": {}, "(inline)": {Errors: 60}}
+		}, "warning: 90 checks a second get no decision of c, b, d and 1 more: Unavailable"},
+		{"checks of unknown limits", func(_, l *Look) {
+			l.Nodes[1].Errors, l.Nodes[1].Limits = map[string]float64{"NotFound": 30}, map[string]Counts{"(unknown)": {Errors: 30}}
+		}, "warning: 30 checks a second get no decision: NotFound"},
 		{"a hot key", func(_, l *Look) {
 			l.Nodes[1].Keys = []Key{{Key: "x\n", Escaped: "x", PerSecond: 500, Hot: true}}
 		}, `notice: a key is hot: "x\n"`},
@@ -103,6 +113,11 @@ func TestProblems(t *testing.T) {
 				Name: "g", Now: start.Add(2 * time.Second), Requests: map[string]float64{"fail_open": 8}, Before: &Gateway{Name: "g", Now: start},
 			}}
 		}, "critical: gateway g lets 4.0 requests a second pass without a decision"},
+		{"a gateway fails closed", func(_, l *Look) {
+			l.Nodes[1].Gateways = []Gateway{{
+				Name: "g", Now: start.Add(2 * time.Second), Requests: map[string]float64{"unavailable": 8}, Before: &Gateway{Name: "g", Now: start},
+			}}
+		}, "critical: gateway g refuses 4.0 requests a second for want of a decision"},
 		{"a gateway is silent", func(_, l *Look) {
 			l.Nodes[1].Gateways = []Gateway{{Name: "g", Now: l.Nodes[1].Now.Add(-20 * time.Second)}}
 		}, "notice: gateway g has told nothing for 20 s"},
@@ -139,9 +154,9 @@ func TestAdvice(t *testing.T) {
 		{"a node does not answer", func(_, l *Look) { l.Nodes[1] = Node{Name: "b", Error: "it cannot be reached"} }, "jeton cluster remove b.", ""},
 		{"a leader is missing", func(_, l *Look) { l.Cluster.Leader = "" }, "checks are decided", ""},
 		{"nodes and a leader are missing", func(_, l *Look) { l.Cluster.Leader, l.Cluster.Deciding = "", none }, "the cluster has no leader: limits", "checks are decided"},
-		{"nodes fail checks", func(_, l *Look) { l.Nodes[0].Errors = map[string]float64{"Unavailable": 9} }, "Unavailable", "InvalidArgument"},
-		{"callers fail checks", func(_, l *Look) { l.Nodes[0].Errors = map[string]float64{"NotFound": 9} }, "mistake", "logs of nodes"},
-		{"both fail checks", func(_, l *Look) { l.Nodes[0].Errors = map[string]float64{"NotFound": 9, "Internal": 1} }, "NotFound is a mistake of callers, such as a limit that does not exist. See the other", ""},
+		{"nodes fail checks", failing(map[string]float64{"Unavailable": 9}), "Unavailable", "InvalidArgument"},
+		{"callers fail checks", failing(map[string]float64{"NotFound": 9}), "mistake", "logs of nodes"},
+		{"both fail checks", failing(map[string]float64{"NotFound": 9, "Internal": 1}), "NotFound is a mistake of callers, such as a limit that does not exist. See the other", ""},
 	} {
 		before, after := well()
 		test.wrong(&before, &after)
@@ -152,6 +167,18 @@ func TestAdvice(t *testing.T) {
 		if text := said.String(); !strings.Contains(text, test.says) || test.not != "" && strings.Contains(text, test.not) {
 			t.Errorf("%s: it is said %q", test.what, text)
 		}
+	}
+}
+
+// failing has a node fail checks, by code.
+func failing(codes map[string]float64) func(before, after *Look) {
+	return func(_, l *Look) {
+		l.Nodes[0].Errors = codes
+		var all float64
+		for _, n := range codes {
+			all += n
+		}
+		l.Nodes[0].Limits["(unknown)"] = Counts{Errors: all}
 	}
 }
 

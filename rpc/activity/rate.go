@@ -1,10 +1,6 @@
 package activity
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 // limitOf is the entry of a limit.
 func limitOf(limits map[string]*LimitRates, name string) *LimitRates {
@@ -22,14 +18,6 @@ func between(was, now time.Time, seconds float64) float64 {
 		return seconds
 	}
 	return own
-}
-
-// grown is by how much counters have grown in all.
-func grown(was, now map[string]float64) (sum float64) {
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		sum += max(0, now[name]-was[name])
-	}
-	return sum
 }
 
 // perSecond is a rate; 0 where no time has passed.

@@ -34,11 +34,13 @@ type View struct {
 // Rates are decisions per second, and how long they took. Of a View and of a node they are those of limits: a check of several limits counts at
 // each of them. Of a gateway they are requests.
 type Rates struct {
-	Allowed    float64 `json:"allowed"`
-	Denied     float64 `json:"denied"`
-	FailedOpen float64 `json:"failed_open"` // requests that gateways let pass without a decision; 0 of a node
-	// Errors are calls that a node's gRPC port has answered with an error: those over HTTP and in Redis' protocol are not among them. Of a gateway they
-	// are requests that it has refused for want of a decision.
+	Allowed float64 `json:"allowed"`
+	Denied  float64 `json:"denied"`
+	// FailedOpen are requests that gateways let pass without a decision, FailedClosed those that they refused for want of one; 0 of a node.
+	FailedOpen   float64 `json:"failed_open"`
+	FailedClosed float64 `json:"failed_closed"`
+	// Errors are checks that nodes have answered with an error, over any protocol. Who asked may have got a decision from another node then: so one
+	// may also count as failed open or closed, or as allowed or denied. 0 of a gateway.
 	Errors float64 `json:"errors"`
 	P50    float64 `json:"p50_ms"`
 	P99    float64 `json:"p99_ms"`
@@ -46,11 +48,13 @@ type Rates struct {
 
 // LimitRates are of one limit.
 type LimitRates struct {
-	Name        string  `json:"name"`
-	Allowed     float64 `json:"allowed"`
-	Denied      float64 `json:"denied"`
-	FailedOpen  float64 `json:"failed_open"`  // checks that gateways let pass without a decision
-	DeniedShare float64 `json:"denied_share"` // of its decisions, 0 to 1
+	Name         string  `json:"name"`
+	Allowed      float64 `json:"allowed"`
+	Denied       float64 `json:"denied"`
+	FailedOpen   float64 `json:"failed_open"`   // checks that gateways let pass without a decision
+	FailedClosed float64 `json:"failed_closed"` // checks that gateways refused for want of a decision
+	Errors       float64 `json:"errors"`        // checks that nodes answered with an error: see [Rates]
+	DeniedShare  float64 `json:"denied_share"`  // of its decisions, 0 to 1
 	// Used is how full the fullest of its busy buckets is, 0 to 1; -1 where none is known.
 	Used float64 `json:"used"`
 }

@@ -56,7 +56,8 @@ func (s *Screen) rates() line {
 		return line{"measuring: rates come with the next answer", quiet}
 	}
 	t := &s.view.Total
-	return line{fmt.Sprintf("allowed %s/s  denied %s/s  failed open %s/s  errors %s/s", rate(t.Allowed), rate(t.Denied), rate(t.FailedOpen), rate(t.Errors)), strong}
+	return line{fmt.Sprintf("allowed %s/s  denied %s/s  failed open %s/s, closed %s/s  errors %s/s",
+		rate(t.Allowed), rate(t.Denied), rate(t.FailedOpen), rate(t.FailedClosed), rate(t.Errors)), strong}
 }
 
 // title is the first line: what this is, and how late it is.

@@ -23,7 +23,8 @@ var hands = []hand{
 var words = []hand{
 	{"allowed/s", "checks that were allowed, a second, since the last look"},
 	{"denied/s", "checks that were denied; denied: their share"},
-	{"failed-open/s", "passed by gateways without a decision"},
+	{"failed-open/s", "passed by gateways without a decision; -closed/s: refused"},
+	{"errors/s", "answered by a node with an error, not a decision"},
 	{"used", "how full the fullest busy bucket is; left: tokens in it"},
 	{"share", "of the checks of the key's node; hot keys are yellow"},
 	{"-", "nothing is known"},

@@ -62,8 +62,9 @@ func (s *Screen) keysOf(p *place) *list {
 	above := []line{{"limit " + shown(p.name), strong}}
 	for i := range s.view.Limits {
 		if l := &s.view.Limits[i]; l.Name == p.name {
-			above = append(above, line{fmt.Sprintf("allowed %s/s  denied %s/s (%s)  failed open %s/s  fullest bucket %s used",
-				rate(l.Allowed), rate(l.Denied), share(l.DeniedShare), rate(l.FailedOpen), share(l.Used)), normal})
+			above = append(above, line{fmt.Sprintf("allowed %s/s  denied %s/s (%s)  fullest bucket %s used",
+				rate(l.Allowed), rate(l.Denied), share(l.DeniedShare), share(l.Used)), normal},
+				line{fmt.Sprintf("failed open %s/s, closed %s/s  errors %s/s", rate(l.FailedOpen), rate(l.FailedClosed), rate(l.Errors)), normal})
 		}
 	}
 	above = append(above, line{"busiest keys" + s.order(p.filter, len(t.rows)), strong})

@@ -26,8 +26,8 @@ func Write(w io.Writer, v *activity.View, o Options) error {
 // Summary says in a line what a cluster does.
 func Summary(v *activity.View) string {
 	t := &v.Total
-	return fmt.Sprintf("allowed %s/s  denied %s/s  failed open %s/s  errors %s/s  p50 %s ms  p99 %s ms  nodes %s",
-		rate(t.Allowed), rate(t.Denied), rate(t.FailedOpen), rate(t.Errors), milliseconds(t.P50), milliseconds(t.P99), nodesUp(v))
+	return fmt.Sprintf("allowed %s/s  denied %s/s  failed open %s/s, closed %s/s  errors %s/s  p50 %s ms  p99 %s ms  nodes %s",
+		rate(t.Allowed), rate(t.Denied), rate(t.FailedOpen), rate(t.FailedClosed), rate(t.Errors), milliseconds(t.P50), milliseconds(t.P99), nodesUp(v))
 }
 
 // Problem says in a line what is wrong, and what to do.

@@ -117,7 +117,7 @@ func factsOfGateway(g *activity.GatewayRates) []fact {
 		{"version", shown(orNone(g.Version))},
 		{"started", g.Started.UTC().Format("2006-01-02 15:04:05 UTC")},
 		{"admin", shown(orNone(g.Admin))},
-		{"decisions", fmt.Sprintf("allowed %s/s, denied %s/s, failed open %s/s, errors %s/s", rate(g.Allowed), rate(g.Denied), rate(g.FailedOpen), rate(g.Errors))},
+		{"decisions", fmt.Sprintf("allowed %s/s, denied %s/s, failed open %s/s, failed closed %s/s", rate(g.Allowed), rate(g.Denied), rate(g.FailedOpen), rate(g.FailedClosed))},
 		{"took", fmt.Sprintf("p50 %s ms, p99 %s ms", milliseconds(g.P50), milliseconds(g.P99))},
 	}
 	for i, outcome := range slices.Sorted(maps.Keys(g.Requests)) {

@@ -93,7 +93,7 @@ func (s *Screen) Show(v *activity.View, now time.Time) {
 	s.view, s.now, s.heard, s.failed = v, now, now, ""
 	s.silent = silentSince(v, s.silent, now)
 	if v.Seconds > 0 {
-		s.totals = append(s.totals, v.Total.Allowed+v.Total.Denied+v.Total.FailedOpen)
+		s.totals = append(s.totals, v.Total.Allowed+v.Total.Denied+v.Total.FailedOpen+v.Total.FailedClosed)
 		s.totals = s.totals[max(len(s.totals)-maxTotals, 0):]
 	}
 }

@@ -30,6 +30,8 @@ func tableOfLimits(limits []activity.LimitRates) table {
 		{title: "allowed/s", right: true},
 		{title: "denied/s", right: true},
 		{title: "failed-open/s", right: true, drop: 2},
+		{title: "failed-closed/s", right: true, drop: 3},
+		{title: "errors/s", right: true, drop: 1},
 		{title: "denied", right: true, least: 6},
 		{title: "used", right: true, least: 6},
 		{title: "limit", least: leastName},
@@ -38,11 +40,13 @@ func tableOfLimits(limits []activity.LimitRates) table {
 		l := &limits[i]
 		t.rows = append(t.rows, row{
 			says: func() []string {
-				return []string{rate(l.Allowed), rate(l.Denied), rate(l.FailedOpen), share(l.DeniedShare), share(l.Used), shown(l.Name)}
+				return []string{
+					rate(l.Allowed), rate(l.Denied), rate(l.FailedOpen), rate(l.FailedClosed), rate(l.Errors), share(l.DeniedShare), share(l.Used), shown(l.Name),
+				}
 			},
 			name:    l.Name,
-			traffic: l.Allowed + l.Denied + l.FailedOpen, denials: l.Denied, used: l.Used,
-			look: alarm(l.FailedOpen > 0, false),
+			traffic: l.Allowed + l.Denied + l.FailedOpen + l.FailedClosed, denials: l.Denied, used: l.Used,
+			look: alarm(l.FailedOpen+l.FailedClosed+l.Errors > 0, false),
 		})
 	}
 	return t
@@ -114,7 +118,7 @@ func tableOfGateways(gateways []activity.GatewayRates) table {
 		{title: "allowed/s", right: true},
 		{title: "denied/s", right: true},
 		{title: "failed-open/s", right: true},
-		{title: "errors/s", right: true},
+		{title: "failed-closed/s", right: true},
 		{title: "p50ms", right: true, least: 5, drop: 3},
 		{title: "p99ms", right: true, least: 5, drop: 1},
 		{title: "version", most: 16, drop: 4},
@@ -129,11 +133,11 @@ func tableOfGateways(gateways []activity.GatewayRates) table {
 					last = "silent for " + plain.Duration(time.Duration(g.Silent)*time.Second) + ", " + last
 				}
 				return []string{
-					shown(g.Name), rate(g.Allowed), rate(g.Denied), rate(g.FailedOpen), rate(g.Errors), milliseconds(g.P50), milliseconds(g.P99),
+					shown(g.Name), rate(g.Allowed), rate(g.Denied), rate(g.FailedOpen), rate(g.FailedClosed), milliseconds(g.P50), milliseconds(g.P99),
 					shown(orNone(g.Version)), last,
 				}
 			},
-			name: g.Name, traffic: g.Allowed + g.Denied + g.FailedOpen, denials: g.Denied, look: alarm(g.FailedOpen > 0 || g.Errors > 0 || g.Silent > 0, false),
+			name: g.Name, traffic: g.Allowed + g.Denied + g.FailedOpen + g.FailedClosed, denials: g.Denied, look: alarm(g.FailedOpen+g.FailedClosed+g.Silent > 0, false),
 		})
 	}
 	return t

@@ -44,7 +44,7 @@ func aView() *activity.View {
 			{Severity: activity.Warning, What: "one more node that fails leaves 90 of 271 partitions without a majority", Do: "bring node-2 back"},
 			{Severity: activity.Notice, What: "the key scraper:9 is hot", Do: "jeton bucket api scraper:9 shows what it does"},
 		},
-		Total: activity.Rates{Allowed: 2345.6, Denied: 1204, FailedOpen: 12, P50: 0.41, P99: 2.13},
+		Total: activity.Rates{Allowed: 2345.6, Denied: 1204, FailedOpen: 12, FailedClosed: 3, Errors: 7.5, P50: 0.41, P99: 2.13},
 		Nodes: []activity.NodeRates{
 			{
 				Name: "node-1", Version: "v1.4.0", Started: at.Add(-time.Hour), Rates: activity.Rates{Allowed: 1300, Denied: 1200, P50: 0.4, P99: 2.2}, FsyncP99: 1.4,
@@ -57,7 +57,7 @@ func aView() *activity.View {
 			},
 		},
 		Gateways: []activity.GatewayRates{{
-			Name: "edge-a", Version: "v1.4.0", Admin: "10.0.0.7:7781", Rates: activity.Rates{Allowed: 900, Denied: 300, FailedOpen: 12, P50: 0.8, P99: 4},
+			Name: "edge-a", Version: "v1.4.0", Admin: "10.0.0.7:7781", Rates: activity.Rates{Allowed: 900, Denied: 300, FailedOpen: 12, FailedClosed: 3, P50: 0.8, P99: 4},
 			Requests: map[string]float64{"admitted": 900, "denied": 300, "fail_open": 12},
 		}},
 		Cluster: &cluster.Status{Cluster: "3f2a9c11d0e4"},
@@ -65,7 +65,7 @@ func aView() *activity.View {
 	for i := range 30 {
 		v.Limits = append(v.Limits, activity.LimitRates{Name: fmt.Sprintf("limit-%02d", i), Allowed: float64(30-i) * 10, Used: float64(i) / 30})
 	}
-	v.Limits[0] = activity.LimitRates{Name: "api", Allowed: 900.2, Denied: 1200, DeniedShare: 0.571, FailedOpen: 12, Used: 1}
+	v.Limits[0] = activity.LimitRates{Name: "api", Allowed: 900.2, Denied: 1200, DeniedShare: 0.571, FailedOpen: 12, FailedClosed: 3, Errors: 7.5, Used: 1}
 	v.Limits[1] = activity.LimitRates{Name: "login", Allowed: 12.3, Denied: 4, DeniedShare: 0.245, Used: 0.9996}
 	v.Limits[29].Used = -1
 	v.Keys = []activity.Key{

@@ -5,7 +5,7 @@ import { MINUTES } from "./state.js";
 import uPlot from "./uplot/uPlot.esm.js";
 
 // Series are what the chart shows: the name in the history, the words, and the CSS property of its colour.
-export const SERIES = [["allowed", "allowed", "--allowed"], ["denied", "denied", "--denied"], ["failed_open", "failed open", "--open"], ["errors", "errors", "--errors"]];
+export const SERIES = [["allowed", "allowed", "--allowed"], ["denied", "denied", "--denied"], ["failed_open", "failed open", "--open"], ["failed_closed", "failed closed", "--closed"], ["errors", "errors", "--errors"]];
 
 const HEIGHT = 200;
 

@@ -129,7 +129,7 @@ function one(name, overrides) {
   return [back, h("h1", {}, foreign(name)),
     h("p", { class: "lead" }, numbers(l), "."), h("p", { class: "muted" }, details(l).join(" ")),
     h("div", { class: "tools" }, changeButton(name, "Edit"), h("a", { class: "button quiet", href: `#/try?limit=${encodeURIComponent(name)}` }, "Try it")),
-    h("dl", { class: "tiles" }, tile("allowed", short(rates?.allowed ?? 0), " /s"), tile("denied", short(rates?.denied ?? 0), " /s"), tile("share denied", bar(rates?.denied_share ?? 0, "denied")), tile("fullest bucket", bar(rates?.used ?? -1, "used")), tile("failed open", short(rates?.failed_open ?? 0), " /s")),
+    h("dl", { class: "tiles" }, tile("allowed", short(rates?.allowed ?? 0), " /s"), tile("denied", short(rates?.denied ?? 0), " /s"), tile("share denied", bar(rates?.denied_share ?? 0, "denied")), tile("fullest bucket", bar(rates?.used ?? -1, "used")), tile("failed open", short(rates?.failed_open ?? 0), " /s"), tile("failed closed", short(rates?.failed_closed ?? 0), " /s"), tile("errors", short(rates?.errors ?? 0), " /s")),
     plansOf(l), keysOf(name), overrides.draw(),
     h("details", { class: "panel" }, h("summary", {}, "All fields"), h("pre", { class: "plain" }, JSON.stringify({ ...l, overrides: undefined }, null, 2)))];
 }

@@ -1,7 +1,7 @@
 // Tables of nodes and gateways.
 import { h } from "./dom.js";
 import { bytes, milliseconds, plural, seconds, short } from "./format.js";
-import { bar, foreign, pill, table, time } from "./parts.js";
+import { bad, bar, foreign, pill, table, time } from "./parts.js";
 
 // members are the nodes of a view, each with what the cluster's status and its own rates say of it.
 export function members(view) {
@@ -91,15 +91,15 @@ export function gatewayTable(view) {
   if (!all.length) return null;
   const rows = all.map((g) => {
     const url = adminURL(g);
-    const others = Object.entries(g.requests ?? {}).filter(([name, n]) => n > 0 && !["admitted", "denied", "fail_open"].includes(name)).map(([name, n]) => `${short(n)} ${name.replaceAll("_", " ")}`);
+    const others = Object.entries(g.requests ?? {}).filter(([name, n]) => n > 0 && !["admitted", "denied", "fail_open", "unavailable"].includes(name)).map(([name, n]) => `${short(n)} ${name.replaceAll("_", " ")}`);
     return {
       key: g.name,
-      cells: [[url ? h("a", { href: url, rel: "noreferrer", title: url }, foreign(g.name)) : foreign(g.name), g.silent_seconds > 0 && [" ", pill("warning", `silent for ${seconds(Math.round(g.silent_seconds))}`)]], short(g.allowed), short(g.denied), g.failed_open > 0 ? pill("warning", short(g.failed_open)) : "0", milliseconds(g.p50_ms), milliseconds(g.p99_ms), others.join(", ") || "–", foreign(g.version ?? "–"), time(new Date(g.started))],
+      cells: [[url ? h("a", { href: url, rel: "noreferrer", title: url }, foreign(g.name)) : foreign(g.name), g.silent_seconds > 0 && [" ", pill("warning", `silent for ${seconds(Math.round(g.silent_seconds))}`)]], short(g.allowed), short(g.denied), bad(g.failed_open), bad(g.failed_closed), milliseconds(g.p50_ms), milliseconds(g.p99_ms), others.join(", ") || "–", foreign(g.version ?? "–"), time(new Date(g.started))],
     };
   });
   return h("section", { id: "all-gateways", "aria-labelledby": "gateways" }, h("h2", { id: "gateways" }, "Gateways"),
     table({
       caption: `${plural(all.length, "gateway")} that told this cluster lately what they do`, hideCaption: true, rows,
-      columns: [["gateway", ""], ["allowed /s", "n"], ["denied /s", "n"], ["failed open /s", "n"], ["p50", "n wide"], ["p99", "n"], ["other requests /s", "wide"], ["version", "wide"], ["since", "wide"]],
+      columns: [["gateway", ""], ["allowed /s", "n"], ["denied /s", "n"], ["failed open /s", "n"], ["failed closed /s", "n wide"], ["p50", "n wide"], ["p99", "n"], ["other requests /s", "wide"], ["version", "wide"], ["since", "wide"]],
     }));
 }

@@ -5,7 +5,7 @@ import { list, milliseconds, plural, short } from "./format.js";
 import { COLUMNS as BY_KEY, fewKeys } from "./keys.js";
 import { condition, gatewayTable, members, nodeTable } from "./nodes.js";
 import { ordering } from "./order.js";
-import { bar, foreign, limitLink, pill, table, waiting } from "./parts.js";
+import { bad, bar, foreign, limitLink, pill, table, waiting } from "./parts.js";
 import { state } from "./state.js";
 
 const MOST = 15; // limits in the table
@@ -17,6 +17,8 @@ const COLUMNS = {
   share: { value: (l) => l.denied_share },
   used: { value: (l) => l.used },
   open: { value: (l) => l.failed_open },
+  closed: { value: (l) => l.failed_closed },
+  errors: { value: (l) => l.errors },
 };
 
 // open makes the view.
@@ -90,12 +92,12 @@ function limitsNow(view, order) {
   const all = order.sorted(view.limits, (l) => l.name);
   const rows = all.slice(0, MOST).map((l) => ({
     key: l.name,
-    cells: [limitLink(l.name), short(l.allowed), short(l.denied), bar(l.denied_share, "denied"), bar(l.used, l.used >= 0.9 ? "hot" : "used"), l.failed_open > 0 ? pill("warning", short(l.failed_open)) : "0"],
+    cells: [limitLink(l.name), short(l.allowed), short(l.denied), bar(l.denied_share, "denied"), bar(l.used, l.used >= 0.9 ? "hot" : "used"), ...[l.failed_open, l.failed_closed, l.errors].map(bad)],
   }));
   return h("section", { "aria-labelledby": "busy", id: "busy-limits" }, h("h2", { id: "busy" }, "Limits"),
     table({
       caption: "Limits by what they decide a second", hideCaption: true, rows, sort: order, empty: "No limit decides anything now.",
-      columns: [["limit", "", "name"], ["allowed /s", "n", "allowed"], ["denied /s", "n", "denied"], ["share denied", "b", "share"], ["fullest bucket", "b", "used"], ["failed open /s", "n wide", "open"]],
+      columns: [["limit", "", "name"], ["allowed /s", "n", "allowed"], ["denied /s", "n", "denied"], ["share denied", "b", "share"], ["fullest bucket", "b", "used"], ["failed open /s", "n wide", "open"], ["failed closed /s", "n wide", "closed"], ["errors /s", "n wide", "errors"]],
     }),
     all.length > MOST && h("p", {}, h("a", { href: "#/limits" }, `All ${plural(all.length, "limit")}`)));
 }

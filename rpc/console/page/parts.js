@@ -1,6 +1,6 @@
 // Parts that several views are made of.
 import { h } from "./dom.js";
-import { clock, escapeKey, moment, percent, visible } from "./format.js";
+import { clock, escapeKey, moment, percent, short, visible } from "./format.js";
 import { state } from "./state.js";
 
 // foreign is a text from outside: its direction of writing stays its own, and its unseen characters are written out.
@@ -18,6 +18,9 @@ export function bar(share, kind = "") {
   const full = Math.min(share, 1);
   return h("span", { class: `bar ${kind}` }, h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "part", style: { width: `${full * 100}%` } })), h("span", { class: "num" }, percent(share)));
 }
+
+// bad is a rate of what should not be.
+export const bad = (rate) => (rate > 0 ? pill("warning", short(rate)) : "0");
 
 // pill is a word about a state, in the colour of it.
 export const pill = (kind, ...text) => h("span", { class: `pill ${kind}` }, ...text);

@@ -10,7 +10,7 @@ export const state = {
   connection: { state: "connecting" },
   limits: null, // by name, as GET /v1/limits has them
   etag: "",
-  history: { at: [], allowed: [], denied: [], failed_open: [], errors: [], p50: [], p99: [] },
+  history: { at: [], allowed: [], denied: [], failed_open: [], failed_closed: [], errors: [], p50: [], p99: [] },
 };
 
 // take keeps a view, and its rates in the history. The first view of a stream has no rates: where an older one has, it stays until the
@@ -32,7 +32,7 @@ export function take(view) {
 function push(at, rates) {
   const h = state.history;
   h.at.push(at);
-  for (const name of ["allowed", "denied", "failed_open", "errors"]) h[name].push(rates && rates[name]);
+  for (const name of ["allowed", "denied", "failed_open", "failed_closed", "errors"]) h[name].push(rates && rates[name]);
   h.p50.push(rates && rates.p50_ms);
   h.p99.push(rates && rates.p99_ms);
 }
