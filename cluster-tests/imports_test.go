@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	},
 	"rpc/doors/extauthz":           {"internal/fault", "internal/metrics"},
 	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
-	"rpc/activity":                 {"internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
+	"rpc/activity":                 {"internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/fault", "internal/metrics", "rpc/activity", "rpc/web"},
 	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
 	"gateway/accesslog":            {},

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/ring/cluster/status"
 	"github.com/jeton-dev/jeton/rpc/activity"
@@ -14,7 +16,12 @@ import (
 // newSource makes what tells operators what the nodes are doing.
 func (n *Node) newSource() *activity.Source {
 	n.disk.fs, n.disk.dir, n.disk.run = n.cfg.FS, n.cfg.Data, n.besides.run
-	cfg := activity.SourceConfig{Name: n.cfg.Name, Version: activity.Version(), Here: n.doing, Search: n.searchKeys}
+	panics := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "jeton_activity_panics_total",
+		Help: "Looks at what nodes do, and searches of keys, that ran into a bug of the node.",
+	})
+	n.metrics.MustRegister(panics)
+	cfg := activity.SourceConfig{Name: n.cfg.Name, Version: activity.Version(), Here: n.doing, Search: n.searchKeys, Panics: panics}
 	if m := n.member; m != nil {
 		cfg.Others = func(ctx context.Context, question json.RawMessage) (all []activity.Told) {
 			for _, told := range m.cluster.AskOthers(ctx, question) {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
@@ -29,7 +30,8 @@ type Config struct {
 	Endpoint string
 	// Insecure speaks plain text with the collector, in place of TLS.
 	Insecure bool
-	// Share is which share of the traces that begin here is sampled, 0 to 1. In those that began elsewhere, the choice made there counts.
+	// Share is which share of the traces that begin here is sampled, 0 to 1. In those that began elsewhere, the choice made there counts, for a
+	// thousand spans a second.
 	Share float64
 	// Often says that very many traces could begin here: one that is not sampled then costs nothing, and what is asked in it elsewhere is not
 	// told so, and may begin one of its own.
@@ -72,7 +74,7 @@ func Open(cfg Config) (*Tracing, error) {
 	return t, nil
 }
 
-// newProvider samples a share of the traces that begin here, and keeps the choice of the others.
+// newProvider samples a share of the traces that begin here, and keeps the choice of the others, up to so many a second.
 func newProvider(to sdk.SpanExporter, cfg Config) *sdk.TracerProvider {
 	first := sdk.TraceIDRatioBased(cfg.Share)
 	if cfg.Often {
@@ -80,7 +82,7 @@ func newProvider(to sdk.SpanExporter, cfg Config) *sdk.TracerProvider {
 	}
 	return sdk.NewTracerProvider(
 		sdk.WithBatcher(to),
-		sdk.WithSampler(sdk.ParentBased(first)),
+		sdk.WithSampler(sdk.ParentBased(first, sdk.WithRemoteParentSampled(newAtMost(mostFromElsewhere, time.Now)))),
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", cfg.Service), attribute.String("service.instance.id", cfg.Instance),
 		)),

@@ -16,7 +16,7 @@ func (s *Source) Keys(ctx context.Context, q KeysAsked) (KeysFound, error) {
 		err  error
 		wait sync.WaitGroup
 	)
-	wait.Go(func() { own, err = s.cfg.Search(ctx, q) })
+	wait.Go(func() { own, err = s.search(ctx, q) })
 	others := ask[KeysFound](ctx, s, question{Keys: &q})
 	wait.Wait()
 	found := finding{KeysFound{Complete: true}, map[string]int{}}

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
@@ -30,6 +33,8 @@ type SourceConfig struct {
 	Others func(ctx context.Context, question json.RawMessage) []Told
 	// Status is how the cluster is. Nil: there is none.
 	Status func(ctx context.Context) *status.Status
+	// Panics counts the bugs that the functions above run into: each is an answer that is missing, and not the end of the process. Nil counts nowhere.
+	Panics prometheus.Counter
 }
 
 // Told is what another node has answered.
@@ -57,7 +62,12 @@ type looking struct {
 }
 
 // NewSource makes a Source. The process counts as started now.
-func NewSource(cfg SourceConfig) *Source { return &Source{cfg: cfg, started: time.Now()} }
+func NewSource(cfg SourceConfig) *Source {
+	if cfg.Panics == nil {
+		cfg.Panics = prometheus.NewCounter(prometheus.CounterOpts{})
+	}
+	return &Source{cfg: cfg, started: time.Now()}
+}
 
 // A question is what nodes ask one another. One that an older node does not know is refused in words.
 type question struct {
@@ -98,7 +108,9 @@ func (s *Source) make(ctx context.Context, l *looking) {
 	l.look = Look{At: time.Now(), Asked: s.cfg.Name}
 	var wait sync.WaitGroup
 	if s.cfg.Status != nil {
-		wait.Go(func() { l.look.Cluster = s.cfg.Status(ctx) })
+		wait.Go(func() {
+			l.look.Cluster, _ = safely(s, func() (*status.Status, error) { return s.cfg.Status(ctx), nil })
+		})
 	}
 	var own Node
 	wait.Go(func() { own = s.here(ctx) })
@@ -124,13 +136,24 @@ func (s *Source) make(ctx context.Context, l *looking) {
 
 // here is what this node tells of itself.
 func (s *Source) here(ctx context.Context) Node {
-	n, err := s.cfg.Here(ctx)
+	n, err := safely(s, func() (Node, error) { return s.cfg.Here(ctx) })
 	if err != nil {
 		n = Node{Error: err.Error()}
 	}
 	n.Name, n.Version, n.Started, n.Now = s.cfg.Name, s.cfg.Version, s.started, time.Now()
 	n.Gateways = s.gateways.told(n.Now)
 	return n
+}
+
+// search finds keys of this node.
+func (s *Source) search(ctx context.Context, q KeysAsked) (KeysFound, error) {
+	return safely(s, func() (KeysFound, error) { return s.cfg.Search(ctx, q) })
+}
+
+// safely calls f, and turns a panic into an error. Some of what is asked for here is found in goroutines that no call of a server guards.
+func safely[A any](s *Source, f func() (A, error)) (answer A, err error) {
+	defer fault.Rescue(s.cfg.Panics, &err)
+	return f()
 }
 
 // Answer answers a question of another node's Source.
@@ -142,7 +165,7 @@ func (s *Source) Answer(ctx context.Context, text json.RawMessage) (json.RawMess
 	if q.Keys == nil {
 		return json.Marshal(s.here(ctx))
 	}
-	found, err := s.cfg.Search(ctx, *q.Keys)
+	found, err := s.search(ctx, *q.Keys)
 	if err != nil {
 		return nil, err
 	}

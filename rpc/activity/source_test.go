@@ -10,6 +10,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/internal/metrics"
+	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
 // newTestSource counts how often it is asked.
@@ -355,5 +360,29 @@ func TestGatewayThatHasLeft(t *testing.T) {
 	tell(&b, edge)
 	if got := shown(); len(got) != 1 || got[0].Silent != 0 {
 		t.Errorf("it is back, and is shown as %+v", got)
+	}
+}
+
+// TestBugsEndNothing has everything that a Look and a search ask of this node panic: what is missing is said, and counted, and the process goes on.
+func TestBugsEndNothing(t *testing.T) {
+	panics := prometheus.NewCounter(prometheus.CounterOpts{})
+	s, _ := newTestSource(SourceConfig{
+		Here:   func(context.Context) (Node, error) { panic("a bug") },
+		Search: func(context.Context, KeysAsked) (KeysFound, error) { panic("a bug") },
+		Status: func(context.Context) *status.Status { panic("a bug") },
+		Panics: panics,
+	})
+	look, err := s.Look(t.Context())
+	if err != nil || len(look.Nodes) != 1 || !strings.Contains(look.Nodes[0].Error, "a bug") || look.Cluster != nil {
+		t.Errorf("got %+v, %v", look, err)
+	}
+	if _, err := s.Keys(t.Context(), KeysAsked{}); err == nil {
+		t.Error("a search that ran into a bug has found something")
+	}
+	if _, err := s.Answer(t.Context(), json.RawMessage(`{"keys":{}}`)); err == nil {
+		t.Error("a search for another node that ran into a bug has found something")
+	}
+	if n := metrics.Counted(panics); n != 4 {
+		t.Errorf("%v bugs are counted, want 4", n)
 	}
 }
