@@ -45,30 +45,27 @@ func (f *finder) undecided() {
 		}
 	}
 	slices.Sort(names)
-	what := fmt.Sprintf("%s checks a second get no decision%s", number(f.view.Total.Errors), f.mostErrors())
+	what := fmt.Sprintf("%s checks a second of %s get no decision", number(f.view.Total.Errors), f.failing())
 	if len(names) > 0 {
 		what += ": " + strings.Join(names, ", ")
 	}
 	f.say(Problem{Severity: Warning, What: what, More: atANode, Do: aboutErrors(names)})
 }
 
-// mostErrors names the limits that have most errors, as part of a sentence; empty where only limits have some that no document names.
-func (f *finder) mostErrors() string {
+// failing names the limits that have most errors.
+func (f *finder) failing() string {
 	var limits []*LimitRates
 	for i := range f.view.Limits {
-		if l := &f.view.Limits[i]; l.Errors > 0 && !strings.HasPrefix(l.Name, "(") {
+		if l := &f.view.Limits[i]; l.Errors > 0 {
 			limits = append(limits, l)
 		}
 	}
 	slices.SortStableFunc(limits, func(a, b *LimitRates) int { return cmp.Compare(b.Errors, a.Errors) })
-	if len(limits) == 0 {
-		return ""
-	}
 	var names []string
 	for _, l := range limits {
 		names = append(names, l.Name)
 	}
-	return " of " + few(names)
+	return plural(len(names), "limit ", "limits ") + few(names)
 }
 
 // aboutErrors says what to do about checks that fail with these codes.

@@ -81,14 +81,14 @@ func TestProblems(t *testing.T) {
 		{"checks wait", func(_, l *Look) { l.Nodes[1].Waiting = 20_000 }, "warning: 20000 checks wait on node b"},
 		{"checks get no decision", func(_, l *Look) {
 			l.Nodes[1].Errors, l.Nodes[1].Limits = map[string]float64{"Unavailable": 30, "OK": 0}, map[string]Counts{"login": {Errors: 30}}
-		}, "warning: 30 checks a second get no decision of login: Unavailable"},
+		}, "warning: 30 checks a second of limit login get no decision: Unavailable"},
 		{"checks of several limits get no decision", func(_, l *Look) {
 			l.Nodes[1].Errors = map[string]float64{"Unavailable": 30}
 			l.Nodes[1].Limits = map[string]Counts{"a": {Errors: 1}, "b": {Errors: 9}, "c": {Errors: 15}, "d": {Errors: 5}, "e": {}, "(inline)": {Errors: 60}}
-		}, "warning: 90 checks a second get no decision of c, b, d and 1 more: Unavailable"},
+		}, "warning: 90 checks a second of limits (inline), c, b and 2 more get no decision: Unavailable"},
 		{"checks of unknown limits", func(_, l *Look) {
 			l.Nodes[1].Errors, l.Nodes[1].Limits = map[string]float64{"NotFound": 30}, map[string]Counts{"(unknown)": {Errors: 30}}
-		}, "warning: 30 checks a second get no decision: NotFound"},
+		}, "warning: 30 checks a second of limit (unknown) get no decision: NotFound"},
 		{"a hot key", func(_, l *Look) {
 			l.Nodes[1].Keys = []Key{{Key: "x\n", Escaped: "x", PerSecond: 500, Hot: true}}
 		}, `notice: a key is hot: "x\n"`},
