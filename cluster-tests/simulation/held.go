@@ -28,9 +28,10 @@ type book struct {
 
 	writes []*storedLedger // of the latest ledgers that a majority has stored, in the order of their positions
 	stored map[uint64]limit.HoldEntry
-	tabs   []*tab // holds that owners have answered, in that order
-	wiped  int64  // the true time until which a reset may yet empty the bucket
-	past   bool   // a majority has forgotten a ledger, or one was emptied: what was taken before counts no more
+	unseen map[uint64]bool // of stored, those that an owner may have settled in a ledger that only a later one, which lists them no more, made known
+	tabs   []*tab          // holds that owners have answered, in that order
+	wiped  int64           // the true time until which a reset may yet empty the bucket
+	past   bool            // a majority has forgotten a ledger, or one was emptied: what was taken before counts no more
 }
 
 // A tab is a hold of one bucket that an owner has answered.
@@ -40,6 +41,7 @@ type tab struct {
 	granted int64
 	rule    *limit.Rule
 	says    []int64 // what settlements for good have said
+	told    []int64 // what owners were told to be used, by those and by others
 	final   bool    // one was answered
 	charged int64   // by it
 	gone    bool    // it may be forgotten, by a reset or with a majority of the disks
@@ -50,7 +52,7 @@ func newHeldTally(w *World) heldTally {
 	for k := range w.honest() {
 		for i := range w.holding {
 			l := len(w.limits) - w.holding + i
-			h.books[w.bucket(k, l)] = &book{w: w, key: k, limit: l, plain: w.plain[i], stored: map[uint64]limit.HoldEntry{}}
+			h.books[w.bucket(k, l)] = &book{w: w, key: k, limit: l, plain: w.plain[i], stored: map[uint64]limit.HoldEntry{}, unseen: map[uint64]bool{}}
 		}
 	}
 	return h
@@ -79,6 +81,7 @@ func (b *book) forget() {
 	}
 	b.past, b.writes = true, nil
 	clear(b.stored)
+	clear(b.unseen)
 }
 
 // reset notes that a bucket may be emptied from now on, as long as any owner may be trying to.
@@ -208,18 +211,19 @@ func (h *heldTally) written(bucket int, r storedLedger) {
 }
 
 // left takes in which holds the ledger lists no more: one that no check was given is taken out, and one whose time has long been over is
-// dropped, and freed first if it is to be.
+// dropped, and freed first if it is to be. Unless it was settled: a settlement that a minority has stored stands once a later owner has read it.
 func (b *book) left(l *limit.Ledger) {
 	for id, e := range b.stored {
 		_, listed := l.HoldOf(id)
 		over := b.w.now >= e.Until+int64(limit.SettleLate)-b.w.mayBeAhead()
+		t := b.tab(id)
 		switch {
 		case listed:
-		case !over && b.tab(id) == nil:
+		case !over && t == nil:
 			delete(b.stored, id)
-		case over && e.Free && !e.Settled && !e.Freed:
-			e.Freed = true
-			b.stored[id] = e
+		case over && !e.Settled && !e.Freed:
+			e.Freed = e.Free
+			b.stored[id], b.unseen[id] = e, t != nil && len(t.told) > 0
 		}
 	}
 }
@@ -259,9 +263,9 @@ func (b *book) adds(l *limit.Ledger) {
 	if b.past || len(b.stored) > mostPast || w.limits[b.limit].rules[0].Algorithm == limit.TokenBucket { // a queue moves on
 		return
 	}
-	held := map[int64]int64{}
-	for _, e := range b.stored {
-		held[e.At] += takes(&e)
+	held := map[int64]sums{}
+	for id, e := range b.stored {
+		held[e.At] = held[e.At].plus(b.mayTake(id, &e))
 	}
 	entries := l.Entries()
 	for i := 0; i < len(entries); {
@@ -269,11 +273,49 @@ func (b *book) adds(l *limit.Ledger) {
 		for ; i < len(entries) && entries[i].At == at; i++ { // what others have entered stands by itself
 			sum += entries[i].Amount
 		}
-		if exact := !b.plain && w.healed == 0; sum < held[at] || exact && sum > held[at] {
-			w.violate(b.key, "an entry of %s is %d, and its holds have taken %d", w.bucketName(b.key, b.limit), sum, held[at])
+		if exact := !b.plain && w.healed == 0; sum < held[at].least() || exact && !held[at].has(sum) {
+			w.violate(b.key, "an entry of %s is %d, and its holds have taken %v", w.bucketName(b.key, b.limit), sum, held[at])
 		}
 	}
 }
+
+// mayTake is what a hold may have taken of its entry.
+func (b *book) mayTake(id uint64, e *limit.HoldEntry) sums {
+	may := sums{takes(e)}
+	if b.unseen[id] {
+		for _, used := range b.tab(id).told {
+			may = append(may, used, max(e.Amount, used))
+		}
+	}
+	return may
+}
+
+// sums are what a sum may be; none is 0.
+type sums []int64
+
+// plus are the sums of one of each.
+func (s sums) plus(others sums) sums {
+	if len(s) == 0 {
+		return others
+	}
+	var all sums
+	for _, a := range s {
+		for _, b := range others {
+			all = append(all, a+b)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (s sums) least() int64 {
+	if len(s) == 0 {
+		return 0
+	}
+	return slices.Min(s)
+}
+
+func (s sums) has(sum int64) bool { return slices.Contains(s, sum) || len(s) == 0 && sum == 0 }
 
 // takes is how much of its entry a hold that is listed has taken.
 func takes(e *limit.HoldEntry) int64 {

@@ -20,6 +20,7 @@ func (h *heldTally) said(p *process, q *ask) {
 		if t == nil {
 			continue
 		}
+		t.told = append(t.told, s.Used)
 		if !s.Open {
 			t.says = append(t.says, s.Used)
 		}
