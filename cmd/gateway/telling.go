@@ -96,6 +96,7 @@ func fitting(told *activity.Gateway) ([]byte, error) {
 		if err != nil || len(text) <= activity.MaxTold || len(names) == 0 {
 			return text, err
 		}
+		told.Partial = true
 		rest := names[len(names)/2:]
 		names = names[:len(names)/2]
 		for _, name := range rest {

@@ -131,8 +131,8 @@ func TestTellingOfManyLimits(t *testing.T) {
 		g.FailedOpen[fmt.Sprintf("limit-%d", i)] = 1
 	}
 	text, err := fitting(g)
-	if err != nil || len(text) > activity.MaxTold || len(text) < activity.MaxTold/4 || g.FailedOpen["most"] != 1000 {
-		t.Errorf("it tells %d bytes, %v", len(text), err)
+	if err != nil || len(text) > activity.MaxTold || len(text) < activity.MaxTold/4 || g.FailedOpen["most"] != 1000 || !strings.Contains(string(text), `"partial":true`) {
+		t.Errorf("it tells %d bytes, %v: %.100s", len(text), err, text)
 	}
 	if err := activity.NewSource(activity.SourceConfig{}).Tell(text); err != nil {
 		t.Error(err)

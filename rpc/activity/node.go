@@ -92,7 +92,9 @@ type Gateway struct {
 	// FailedOpen and FailedClosed count, by limit, checks that passed, and that were refused, for want of a decision.
 	FailedOpen   map[string]float64 `json:"failed_open,omitempty"`
 	FailedClosed map[string]float64 `json:"failed_closed,omitempty"`
-	Latency      Histogram          `json:"latency"` // of decisions, as the gateway waits for them
+	// Partial says that limits are left out, for want of room. What is counted of those is not known; otherwise it is nothing.
+	Partial bool      `json:"partial,omitempty"`
+	Latency Histogram `json:"latency"` // of decisions, as the gateway waits for them
 	// Now is when it told this, and Before is what it told before that, nil for nothing. The node sets both.
 	Now    time.Time `json:"now"`
 	Before *Gateway  `json:"before,omitempty"`

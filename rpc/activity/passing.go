@@ -65,10 +65,13 @@ func (l *Look) left() map[string]time.Time {
 }
 
 // addTo adds what a gateway has decided itself, and let pass or refused without a decision, since it told something else; a limit that no node knows only
-// as long as there are not most of them. What is left out is in the gateway's own rates.
+// as long as there are not most of them, and none that it may have left out before: its count is since the gateway started. What is left out is in the
+// gateway's own rates.
 func (g *Gateway) addTo(limits map[string]*LimitRates, most int, was *Gateway, seconds float64) {
+	before := was.LimitNames()
 	for _, name := range g.LimitNames() {
-		if limits[name] == nil && len(limits) >= most {
+		_, told := slices.BinarySearch(before, name)
+		if limits[name] == nil && len(limits) >= most || was.Partial && !told {
 			continue
 		}
 		l := limitOf(limits, name)
