@@ -16,11 +16,11 @@ const mostFromElsewhere = 1000
 // An atMost samples so many spans a second, by GCRA (ITU-T I.371) with a burst of a second's worth.
 type atMost struct {
 	every time.Duration
-	now   func() time.Time
-	tat   atomic.Int64 // up to when the bucket's future is spent, in nanoseconds since 1970
+	now   func() time.Duration // since some moment; it never goes back, as clocks do that are set
+	tat   atomic.Int64         // up to when the bucket's future is spent, in nanoseconds since that moment
 }
 
-func newAtMost(perSecond int, now func() time.Time) *atMost {
+func newAtMost(perSecond int, now func() time.Duration) *atMost {
 	return &atMost{every: time.Second / time.Duration(perSecond), now: now}
 }
 
@@ -35,7 +35,7 @@ func (a *atMost) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 
 // take reports whether there is a token, and takes it.
 func (a *atMost) take() bool {
-	now := a.now().UnixNano()
+	now := int64(a.now())
 	for {
 		was := a.tat.Load()
 		next := max(was, now) + int64(a.every)

@@ -80,9 +80,11 @@ func newProvider(to sdk.SpanExporter, cfg Config) *sdk.TracerProvider {
 	if cfg.Often {
 		first = sdk.AlwaysSample() // of those that were drawn
 	}
+	opened := time.Now()
+	elapsed := func() time.Duration { return time.Since(opened) }
 	return sdk.NewTracerProvider(
 		sdk.WithBatcher(to),
-		sdk.WithSampler(sdk.ParentBased(first, sdk.WithRemoteParentSampled(newAtMost(mostFromElsewhere, time.Now)))),
+		sdk.WithSampler(sdk.ParentBased(first, sdk.WithRemoteParentSampled(newAtMost(mostFromElsewhere, elapsed)))),
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", cfg.Service), attribute.String("service.instance.id", cfg.Instance),
 		)),
