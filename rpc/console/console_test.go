@@ -154,7 +154,7 @@ func TestKeysOfAnyBytes(t *testing.T) {
 	if a.Header.Get("Content-Type") != "application/json" || strings.ContainsAny(a.body, "<>&\x00\u2028") {
 		t.Errorf("%v %q", a.Header, a.body)
 	}
-	for query, field := range map[string]string{"most=0": "most", "most=1001": "most", "most=x": "most", "q=a&q=b": "query", "p=a": "query", "q=%zz": "query"} {
+	for query, field := range map[string]string{"most=0": "most", "most=1001": "most", "most=x": "most", "q=a&q=b": "query", "p=a": "query", "q=%zz": "query", "q=%ff": "q", "limit=%ff": "limit"} {
 		if a := r.ask(http.MethodGet, "/console/keys?"+query, ""); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.body, `"field":"`+field+`"`) {
 			t.Errorf("%s: %d %s", query, a.StatusCode, a.body)
 		}

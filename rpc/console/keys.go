@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/activity"
@@ -51,6 +52,11 @@ func searched(raw string) (activity.KeysAsked, error) {
 	}
 	if err != nil {
 		return activity.KeysAsked{}, malformed
+	}
+	for _, parameter := range []string{"q", "limit"} {
+		if !utf8.ValidString(query.Get(parameter)) { // other nodes would be asked for something else
+			return activity.KeysAsked{}, &limit.FieldError{Field: parameter, Problem: "is not valid UTF-8"}
+		}
 	}
 	most := activity.DefaultKeys
 	if said := query.Get("most"); said != "" {
