@@ -14,30 +14,53 @@ const (
 	enoughSaid = 1000 // decisions since the start, to know what is usual
 )
 
-// denials finds limits that deny much more than they used to.
+// denials finds limits that deny much more than they used to. What gateways repeat depends on who asks them: only what nodes decide is compared with
+// what they decided before.
 func (f *finder) denials() {
-	usual := map[string]Counts{}
+	usual, now := map[string]Counts{}, map[string]Counts{}
 	for i := range f.before.Nodes {
-		for name, c := range f.before.Nodes[i].Limits {
-			u := usual[name]
-			usual[name] = Counts{Allowed: u.Allowed + c.Allowed, Denied: u.Denied + c.Denied}
+		addDecisions(usual, f.before.Nodes[i].Limits, nil)
+	}
+	for i := range f.after.Nodes {
+		n := &f.after.Nodes[i]
+		if was := f.before.same(n); was != nil {
+			addDecisions(now, n.Limits, was.Limits)
 		}
 	}
 	for i := range f.view.Limits {
 		l := &f.view.Limits[i]
-		all := usual[l.Name].Allowed + usual[l.Name].Denied
-		if all < enoughSaid || l.Denied < spikeRate || l.DeniedShare < spikeShare {
+		if usual[l.Name].decisions() < enoughSaid || l.Denied < spikeRate || l.DeniedShare < spikeShare {
 			continue
 		}
-		before := usual[l.Name].Denied / all
-		if l.DeniedShare < spikeTimes*before {
+		share, before := now[l.Name].deniedShare(), usual[l.Name].deniedShare()
+		if share == 0 || share < spikeTimes*before {
 			continue
 		}
 		f.say(Problem{
-			Severity: Warning, What: fmt.Sprintf("limit %s denies %.0f %% of its checks, and %.1f %% since its nodes started", l.Name, 100*l.DeniedShare, 100*before), More: whatIsWrong,
+			Severity: Warning, What: fmt.Sprintf("limit %s denies %.0f %% of its checks at nodes, and %.1f %% since they started", l.Name, 100*share, 100*before), More: whatIsWrong,
 			Do: "See which keys it denies: it is one client that floods, or a limit that has just been made too strict (jeton limits history).",
 		})
 	}
+}
+
+// addDecisions adds what limits have said since they had said was.
+func addDecisions(into, limits, was map[string]Counts) {
+	for name, c := range limits {
+		sum := into[name]
+		sum.Allowed += max(0, c.Allowed-was[name].Allowed)
+		sum.Denied += max(0, c.Denied-was[name].Denied)
+		into[name] = sum
+	}
+}
+
+func (c Counts) decisions() float64 { return c.Allowed + c.Denied }
+
+// deniedShare is 0 where nothing was decided.
+func (c Counts) deniedShare() float64 {
+	if c.Denied == 0 {
+		return 0
+	}
+	return c.Denied / c.decisions()
 }
 
 // hot finds keys that have a large part of a node's checks.

@@ -99,7 +99,19 @@ func TestProblems(t *testing.T) {
 			l.Nodes[1].Keys = []Key{{Key: "x", Escaped: "x", PerSecond: 5, Buckets: []Bucket{{Limit: "login", Used: 0.95}}}}
 			l.Nodes[1].Limits["login"] = Counts{Allowed: 5000, Denied: 5}
 		}, ""},
-		{"a limit denies much more than before", func(_, l *Look) { l.Nodes[1].Limits["login"] = Counts{Allowed: 5000, Denied: 90} }, "warning: limit login denies 90 % of its checks, and 0.3 % since"},
+		{"a limit denies much more than before", func(_, l *Look) { l.Nodes[1].Limits["login"] = Counts{Allowed: 5000, Denied: 90} }, "warning: limit login denies 90 % of its checks at nodes, and 0.3 % since they started"},
+		{"gateways repeat many denials, as ever", func(b, l *Look) {
+			b.Nodes[1].Limits["login"], l.Nodes[1].Limits["login"] = Counts{Allowed: 5000, Denied: 500}, Counts{Allowed: 5100, Denied: 510}
+			l.Nodes[1].Gateways = []Gateway{{
+				Name: "g", Now: start.Add(2 * time.Second), Limits: map[string]Counts{"login": {Denied: 9000}}, Before: &Gateway{Name: "g", Now: start},
+			}}
+		}, ""},
+		{"gateways repeat many denials, and nodes deny more than before", func(_, l *Look) {
+			l.Nodes[1].Limits["login"] = Counts{Allowed: 5100, Denied: 20}
+			l.Nodes[1].Gateways = []Gateway{{
+				Name: "g", Now: start.Add(2 * time.Second), Limits: map[string]Counts{"login": {Denied: 9000}}, Before: &Gateway{Name: "g", Now: start},
+			}}
+		}, "warning: limit login denies 15 % of its checks at nodes, and 0.3 % since they started"},
 		{"versions differ", func(_, l *Look) { l.Nodes[1].Version = "v1.1.0" }, "notice: nodes run different versions: v1.0.0 on a, c; v1.1.0 on b"},
 		{"moves stand still", func(b, l *Look) { b.Cluster.Moves.Left, l.Cluster.Moves.Left = 5, 5 }, "warning: 5 partitions are not where they are to be, and none of them moves"},
 		{"moves go on", func(b, l *Look) { b.Cluster.Moves.Left, l.Cluster.Moves.Left = 6, 5 }, ""},
