@@ -16,7 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
-// lookFor is for how long a Look is the answer to everybody who asks.
+// lookFor is for how long a Look is the answer to everybody who asks, from when it began: one that waited for a silent node is as old as others then.
 const lookFor = 500 * time.Millisecond
 
 // SourceConfig says where a [Source] looks.
@@ -56,9 +56,19 @@ type Source struct {
 
 // A looking is a Look that is being made, or was.
 type looking struct {
-	done chan struct{} // closed when it is made
-	look Look
-	made time.Time // when
+	begun time.Time
+	done  chan struct{} // closed when it is made
+	look  Look
+}
+
+// old says whether it is made, and no answer any more.
+func (l *looking) old() bool {
+	select {
+	case <-l.done:
+		return time.Since(l.begun) >= lookFor
+	default:
+		return false
+	}
 }
 
 // NewSource makes a Source. The process counts as started now.
@@ -79,8 +89,8 @@ type question struct {
 func (s *Source) Look(ctx context.Context) (Look, error) {
 	s.mu.Lock()
 	l := s.looking
-	if l == nil || !l.made.IsZero() && time.Since(l.made) >= lookFor {
-		l = &looking{done: make(chan struct{})}
+	if l == nil || l.old() {
+		l = &looking{begun: time.Now(), done: make(chan struct{})}
 		s.looking = l
 		s.mu.Unlock()
 		s.make(ctx, l)
@@ -98,11 +108,6 @@ func (s *Source) Look(ctx context.Context) (Look, error) {
 // make makes a Look, for others too: it goes on when ctx ends.
 func (s *Source) make(ctx context.Context, l *looking) {
 	defer close(l.done)
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		l.made = time.Now()
-	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
 	defer cancel()
 	l.look = Look{At: time.Now(), Asked: s.cfg.Name}

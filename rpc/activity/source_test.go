@@ -33,8 +33,9 @@ func newTestSource(cfg SourceConfig) (*Source, *atomic.Int64) {
 // TestLookIsShared makes one Look for all who ask within half a second, and none without them.
 func TestLookIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const takes = 300 * time.Millisecond
 		s, asked := newTestSource(SourceConfig{Others: func(context.Context, json.RawMessage) []Told {
-			<-time.After(300 * time.Millisecond)
+			<-time.After(takes)
 			return nil
 		}})
 		for range 50 {
@@ -53,7 +54,7 @@ func TestLookIsShared(t *testing.T) {
 			t.Errorf("the node was asked %d times, and nobody looks", n)
 		}
 		first, _ := s.Look(t.Context())
-		<-time.After(lookFor - time.Millisecond)
+		<-time.After(lookFor - takes - time.Millisecond)
 		if again, _ := s.Look(t.Context()); !again.At.Equal(first.At) {
 			t.Error("another Look within half a second")
 		}

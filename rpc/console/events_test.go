@@ -1,6 +1,8 @@
 package console
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -9,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/jeton-dev/jeton/rpc/activity"
 )
 
 // A stream gets a view at once, without rates, and then those of what was done since. It outlives the time that a request may take to
@@ -71,6 +75,31 @@ func TestOneLookForAllStreams(t *testing.T) {
 			t.Errorf("after stop: %v", err)
 		}
 		c.leave(again)
+	})
+}
+
+// Where a node does not answer, a look takes half a second. Each second has a view with rates all the same.
+func TestViewsWhileANodeIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(ctx context.Context, _ json.RawMessage) []activity.Told {
+			<-ctx.Done()
+			<-time.After(time.Millisecond) // what is answered is read
+			return []activity.Told{{Name: "b", Error: "it has not answered in time"}}
+		}
+		here := func(context.Context) (activity.Node, error) { return activity.Node{}, nil }
+		c := newCollector(Config{Source: activity.NewSource(activity.SourceConfig{Name: "a", Here: here, Others: silent}), Streams: 1}, newMetrics())
+		s, err := c.join()
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-s.events // the first, which has no rates
+		for range 5 {
+			if view := string(<-s.events); strings.Contains(view, `"seconds":0,`) {
+				t.Errorf("a view without rates: %s", view)
+			}
+		}
+		c.stop()
+		c.leave(s)
 	})
 }
 
