@@ -27,7 +27,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser test-site
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -49,16 +49,18 @@ vet: ## run go vet
 	$(step) "go vet" go vet ./...
 	$(step) "go vet in cmd/bench" go -C cmd/bench vet ./...
 	$(step) "go vet in cluster-tests/browser" go -C cluster-tests/browser vet .
+	$(step) "go vet in cmd/site" go -C cmd/site vet .
 
 .PHONY: lint
 lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
 	$(step) "golangci-lint" $(bin)/golangci-lint run
 	$(step) "golangci-lint in cmd/bench" bash -c 'cd cmd/bench && exec ../../$(bin)/golangci-lint run'
 	$(step) "golangci-lint in cluster-tests/browser" bash -c 'cd cluster-tests/browser && exec ../../$(bin)/golangci-lint run'
+	$(step) "golangci-lint in cmd/site" bash -c 'cd cmd/site && exec ../../$(bin)/golangci-lint run'
 	$(step) "buf lint" $(bin)/buf lint rpc/pb
 
 # Modules besides the one of this folder.
-modules := cmd/bench cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator
+modules := cmd/bench cmd/site cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator
 
 define check-module
 	$(step) "modules of $(1) are what its go.sum says" go -C $(1) mod verify
@@ -114,7 +116,16 @@ test-clients-python: ## test the client for Python against a cluster, with Debia
 
 .PHONY: test-browser
 test-browser: ## drive the console in Chromium; installs it where it is missing
-	$(step) "tests of the console in a browser" bash .ci/browser
+	$(step) "tests of the console in a browser" bash .ci/browser -skip '^TestSite'
+
+.PHONY: site
+site: ## make the documentation a site of static pages, in the folder site: make site BASE=/docs/, where it will stand at that path
+	$(step) "site" go -C cmd/site run . $(if $(BASE),--base $(BASE))
+
+.PHONY: test-site
+test-site: ## test the site: that it says what the pages say, its links and its search, and each of its pages in Chromium
+	$(step) "tests of cmd/site" bash .ci/gotest --none-skipped --in cmd/site -count=1 -timeout 10m .
+	$(step) "tests of the site in a browser" bash .ci/browser -run '^TestSite'
 
 .PHONY: screenshots
 screenshots: export JETON_SCREENSHOTS := $(CURDIR)/docs/console
@@ -206,4 +217,4 @@ tools: ## build the tools that .ci/go.mod pins
 
 .PHONY: clean
 clean: ## remove what was built; the caches of Go stay
-	rm -rf jeton jeton-bench $(bin) clients/python/build clients/python/dist clients/python/*.egg-info
+	rm -rf jeton jeton-bench $(bin) clients/python/build clients/python/dist clients/python/*.egg-info site

@@ -130,6 +130,7 @@ var mayImport = map[string][]string{
 	"cmd/gateway":           {},
 	"cmd/node":              {},
 	"cmd/simulate":          {},
+	"cmd/site":              {},
 	"cmd/internal/cli":      {},
 	"cmd/bench":             {},
 	"cmd/bench/jeton-bench": {},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,10 +57,17 @@ type tab struct {
 	mu      sync.Mutex
 	wrong   []string
 	expects []string // parts of what may be said
+	allows  []string // how addresses begin that may be asked besides
 }
 
 // open opens a tab for the server at an address.
 func (b *browser) open(t *testing.T, address string) *tab {
+	t.Helper()
+	return b.openAt(t, address, "/")
+}
+
+// openAt is open at another page than the first.
+func (b *browser) openAt(t *testing.T, address, path string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	page := &tab{t: t, ctx: ctx, origin: "http://" + address}
@@ -76,7 +84,7 @@ func (b *browser) open(t *testing.T, address string) *tab {
 			t.Error(said)
 		}
 	})
-	page.do(chromedp.Navigate(page.origin + "/"))
+	page.do(chromedp.Navigate(page.origin + path))
 	return page
 }
 
@@ -99,7 +107,7 @@ func (p *tab) watchRequests() {
 			return
 		}
 		at, err := url.Parse(e.Request.URL)
-		if err != nil || at.Scheme != "data" && at.Scheme+"://"+at.Host != p.origin {
+		if err != nil || at.Scheme != "data" && at.Scheme+"://"+at.Host != p.origin && !p.allowed(e.Request.URL) {
 			p.note("the page asks another server: " + e.Request.URL)
 		}
 	}
@@ -122,6 +130,19 @@ func (p *tab) expect(part string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expects = append(p.expects, part)
+}
+
+// allow says that addresses that begin so may be asked too.
+func (p *tab) allow(prefix string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.allows = append(p.allows, prefix)
+}
+
+func (p *tab) allowed(address string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.allows, func(prefix string) bool { return strings.HasPrefix(address, prefix) })
 }
 
 // do makes steps, in order.
