@@ -72,7 +72,7 @@ func TestPanic(t *testing.T) {
 		t.Errorf("%v panics counted, want 5", got)
 	}
 	s.Close()
-	if text := log.String(); !strings.Contains(text, "a bug") || !strings.Contains(text, "key=bad") || !strings.Contains(text, "goroutine") {
+	if text := log.String(); !strings.Contains(text, "a bug") || !strings.Contains(text, "key=#") || strings.Contains(text, "key=bad") || !strings.Contains(text, "goroutine") {
 		t.Errorf("the log has not the panic, its key and its stack: %q", text)
 	}
 }

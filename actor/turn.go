@@ -351,7 +351,7 @@ func (sh *shard) try(key string, f func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			sh.metrics.panics.Inc()
-			sh.cfg.Logger.Error("an actor panicked", "key", key, "panic", p, "stack", string(debug.Stack()))
+			sh.cfg.Logger.Error("an actor panicked", "key", sh.labels.of(key), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	sh.cfg.beforeStep(key)
