@@ -1,5 +1,5 @@
 // Package access is the one table of who may call what: every gRPC method and every HTTP route of a node, and every route of
-// a gateway's operator port. The code that answers asks this table before it answers, docs/security.md shows it, and a test
+// a gateway's operator port. The code that answers asks this table before it answers, docs/security.md and docs/threats.md show it, and a test
 // walks it against a running node. What the table does not name is not served.
 //
 // Start with [Method] and [Route], which find an entry, and [Need.Admits], which judges a caller by it.
