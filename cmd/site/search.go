@@ -99,7 +99,7 @@ func (s *section) count(text string) {
 	}
 }
 
-// indexOf makes the index of some pages. What a word weighs in a section is BM25, with more for headings, in tenths.
+// indexOf makes the index of some pages. Words that stand in half of all sections, such as "the", lead nowhere, and are left out. What a word weighs in a section is BM25, with more for headings, in tenths.
 func indexOf(order []*entry) index {
 	var all []*section
 	for _, e := range order {
@@ -113,8 +113,10 @@ func indexOf(order []*entry) index {
 		}
 	}
 	x := index{Sections: [][4]string{}, Words: []string{}, Found: [][]int{}}
-	for w := range with {
-		x.Words = append(x.Words, w)
+	for w, sections := range with {
+		if sections <= len(all)/2 {
+			x.Words = append(x.Words, w)
+		}
 	}
 	slices.Sort(x.Words)
 	at := map[string]int{}
@@ -127,8 +129,11 @@ func indexOf(order []*entry) index {
 		x.Sections = append(x.Sections, [4]string{s.address, s.title, s.heading, s.begins})
 		for w, often := range s.often {
 			rare := math.Log(1 + (float64(len(all)-with[w])+0.5)/(float64(with[w])+0.5))
-			weight := rare * (often*2.2/(often+1.2*(0.5+0.5*s.length/mean)) + s.more[w]) * s.counts
-			n := at[w]
+			weight := rare * (often*3/(often+2*(0.6+0.4*max(s.length/mean, 0.5))) + s.more[w]) * s.counts
+			n, indexed := at[w]
+			if !indexed {
+				continue
+			}
 			x.Found[n] = append(x.Found[n], i-last[n], max(1, int(math.Round(10*weight))))
 			last[n] = i
 		}

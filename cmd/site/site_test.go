@@ -73,6 +73,23 @@ func TestEveryPageIsInTheSite(t *testing.T) {
 	}
 }
 
+// Every file of HTML has the policy by which browsers ask no other host, and run nothing but the site's two scripts.
+func TestEveryFileHasThePolicy(t *testing.T) {
+	for name, content := range theSite(t).files {
+		if filepath.Ext(name) != ".html" {
+			continue
+		}
+		text := string(content)
+		before, _, ok := strings.Cut(text, `<meta http-equiv="Content-Security-Policy" content="`+html.EscapeString(policy)+`">`)
+		if !ok || strings.ContainsAny(strings.TrimPrefix(before, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"), "<>") {
+			t.Errorf("%s does not begin with the policy", name)
+		}
+		if scripts := strings.Count(text, "<script"); scripts != 2 {
+			t.Errorf("%s has %d scripts", name, scripts)
+		}
+	}
+}
+
 // blocks are the blocks of code between fences, read as plainly as can be.
 func blocks(text string) (all []string) {
 	var block strings.Builder

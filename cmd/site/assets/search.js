@@ -20,10 +20,10 @@
     });
   }
 
-  // weigh adds to the sections that have a word, or one that begins with it, which counts half.
+  // weigh adds to the sections that have a word, or one that begins with it, which counts half. What has two letters begins too many words.
   function weigh(word, scores) {
     index.words.forEach((known, at) => {
-      if (!known.startsWith(word)) return;
+      if (known !== word && (word.length < 3 || !known.startsWith(word))) return;
       let section = 0;
       for (let i = 0; i < index.found[at].length; i += 2) {
         section += index.found[at][i];
