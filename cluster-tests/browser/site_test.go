@@ -138,6 +138,11 @@ func (s *readSite) loadsEveryPage(t *testing.T) {
 			t.Errorf("%s is %d pixels wider than the window", page, wide)
 		}
 	}
+	p.goTo(s.address("CHANGELOG.html")) // which stands at the end of the list
+	p.until("its place in the list of pages", `(() => {
+		const list = document.querySelector(".pages").getBoundingClientRect(), at = document.querySelector(".pages [aria-current]").getBoundingClientRect()
+		return at.top >= list.top && at.bottom <= list.bottom
+	})()`)
 	p.goTo(s.address("docs/limits.html"))
 	p.picture(screenshots(), "site-limits")
 }

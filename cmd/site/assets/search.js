@@ -1,4 +1,4 @@
-// The search, which needs no server: the index is a script that is loaded when somebody is about to search. See search.go for what is in it.
+// What a page does by itself: above all the search, which needs no server. Its index is a script that is loaded when somebody is about to search; see search.go for what is in it.
 "use strict";
 (() => {
   const root = document.currentScript.src.replace(/search\.js$/, "");
@@ -147,6 +147,11 @@
     input.select();
   });
   form.hidden = false;
+
+  // The list of pages shows where the reader is.
+  const pages = document.querySelector(".pages");
+  const here = pages.querySelector("[aria-current]");
+  if (here) pages.scrollTop = here.offsetTop - pages.clientHeight / 2;
 
   // What moves sideways by itself can be moved by the keyboard too.
   const wide = new ResizeObserver((boxes) => {
