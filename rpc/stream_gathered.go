@@ -134,7 +134,7 @@ func (m *gathered) startSettlements(o *ours, from, to int) {
 
 // answer hands over the answer to check i.
 func (m *gathered) answer(i int, r limit.Result, begin time.Time) {
-	if r.Err != nil {
+	if r.Err != nil && !m.done[i].Load() { // it was not given up
 		m.server.limiter.undecided.count(m.ctx, &m.Requests[i], r.Err)
 	}
 	m.room[i] = pb.Answer{ID: m.IDs[i], Result: denialOr(m.denials, m.Requests[i].Key, r)}

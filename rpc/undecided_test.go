@@ -176,3 +176,50 @@ func TestUndecidedOfStreams(t *testing.T) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
 }
+
+// A held decides nothing until it may.
+type held struct {
+	failing
+	may chan struct{}
+}
+
+func (h held) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	if r.Key != "well" {
+		<-h.may
+	}
+	return h.failing.Check(ctx, r)
+}
+
+// TestUndecidedThatWasGivenUp does not count a check of a stream that its caller gave up before it failed, such as one that another node has decided
+// meanwhile.
+func TestUndecidedThatWasGivenUp(t *testing.T) {
+	u := newUndecidedRig(t)
+	h := held{failing{errs: u.errs}, make(chan struct{})}
+	o := observed(t, ObservedConfig{Limiter: h})
+	_, conn := serve(t, Config{Limiter: o})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*pb.CheckStreamRequest{
+		{Checks: []*pb.StreamCheck{{Id: 1, Check: checkMessage("down")}, {Id: 2, Check: checkMessage("down")}}},
+		{GivenUp: []uint64{1}, Checks: []*pb.StreamCheck{{Id: 3, Check: checkMessage("well")}}},
+	} {
+		if err := stream.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for answers := 0; answers < 3; {
+		m, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answers == 0 { // to the last one: the others wait
+			close(h.may)
+		}
+		answers += len(m.GetResults())
+	}
+	if got := o.Undecided()["(unknown)"]["Unavailable"]; got != 1 {
+		t.Errorf("%v are counted, want that which was not given up", got)
+	}
+}
