@@ -46,6 +46,18 @@ func (a admin) Keys(ctx context.Context, m *pb.KeysRequest) (*pb.KeysResponse, e
 	return &pb.KeysResponse{Keys: text}, nil
 }
 
+// Probe implements jeton.v1.Admin.
+func (a admin) Probe(ctx context.Context, _ *pb.ProbeRequest) (*pb.ProbeResponse, error) {
+	if a.cluster == nil {
+		return nil, errAlone
+	}
+	text, err := json.Marshal(a.cluster.ProbeAll(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ProbeResponse{Probes: text}, nil
+}
+
 // Tell implements jeton.v1.Cluster.
 func (s *clusterService) Tell(_ context.Context, m *pb.TellRequest) (*pb.TellResponse, error) {
 	if s.activity == nil {

@@ -63,6 +63,7 @@ type Cluster struct {
 	driver    *driver.Driver
 	handlers  map[string]message.Handler // by kind; not changed after New
 	resets    *resets
+	prober    prober
 
 	published atomic.Pointer[publishedState] // what State and Changed tell; New and followState store it
 	joined    chan struct{}                  // closed once this node is a member whose mark is raised

@@ -10,11 +10,12 @@ import (
 // registerHandlers registers the handlers of this node, and those that it uses only as the leader.
 func (c *Cluster) registerHandlers() {
 	c.handlers = map[string]message.Handler{
-		message.KindPing: message.Serve(c.health.AnswerPing),
-		message.KindNow:  message.Serve(c.answerNow),
-		message.KindUsed: message.Serve(c.answerUsed),
-		message.KindTell: message.Serve(c.answerTell),
-		message.KindLead: message.Serve(c.leader.Answer),
+		message.KindPing:  message.Serve(c.health.AnswerPing),
+		message.KindNow:   message.Serve(c.answerNow),
+		message.KindUsed:  message.Serve(c.answerUsed),
+		message.KindTell:  message.Serve(c.answerTell),
+		message.KindProbe: message.Serve(c.answerProbe),
+		message.KindLead:  message.Serve(c.leader.Answer),
 	}
 	maps.Copy(c.handlers, c.joiner.Handlers())
 	maps.Copy(c.handlers, c.recoverer.Handlers())

@@ -1663,6 +1663,89 @@ func (x *KeysResponse) GetKeys() []byte {
 	return nil
 }
 
+// ProbeRequest asks which nodes reach which.
+type ProbeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProbeRequest) Reset() {
+	*x = ProbeRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProbeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProbeRequest) ProtoMessage() {}
+
+func (x *ProbeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProbeRequest.ProtoReflect.Descriptor instead.
+func (*ProbeRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{31}
+}
+
+// ProbeResponse answers a ProbeRequest.
+type ProbeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What each node has found, as JSON.
+	Probes        []byte `protobuf:"bytes,1,opt,name=probes,proto3" json:"probes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProbeResponse) Reset() {
+	*x = ProbeResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProbeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProbeResponse) ProtoMessage() {}
+
+func (x *ProbeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProbeResponse.ProtoReflect.Descriptor instead.
+func (*ProbeResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ProbeResponse) GetProbes() []byte {
+	if x != nil {
+		return x.Probes
+	}
+	return nil
+}
+
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_admin_proto_rawDesc = "" +
@@ -1753,7 +1836,10 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x05limit\x18\x02 \x01(\tR\x05limit\x12\x12\n" +
 	"\x04most\x18\x03 \x01(\rR\x04most\"\"\n" +
 	"\fKeysResponse\x12\x12\n" +
-	"\x04keys\x18\x01 \x01(\fR\x04keys2\xa5\a\n" +
+	"\x04keys\x18\x01 \x01(\fR\x04keys\"\x0e\n" +
+	"\fProbeRequest\"'\n" +
+	"\rProbeResponse\x12\x16\n" +
+	"\x06probes\x18\x01 \x01(\fR\x06probes2\xdf\a\n" +
 	"\x05Admin\x12;\n" +
 	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
 	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +
@@ -1768,7 +1854,8 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\rUnsetOverride\x12\x1e.jeton.v1.UnsetOverrideRequest\x1a\x1f.jeton.v1.UnsetOverrideResponse\x12D\n" +
 	"\tOverrides\x12\x1a.jeton.v1.OverridesRequest\x1a\x1b.jeton.v1.OverridesResponse\x12A\n" +
 	"\bActivity\x12\x19.jeton.v1.ActivityRequest\x1a\x1a.jeton.v1.ActivityResponse\x125\n" +
-	"\x04Keys\x12\x15.jeton.v1.KeysRequest\x1a\x16.jeton.v1.KeysResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\x04Keys\x12\x15.jeton.v1.KeysRequest\x1a\x16.jeton.v1.KeysResponse\x128\n" +
+	"\x05Probe\x12\x16.jeton.v1.ProbeRequest\x1a\x17.jeton.v1.ProbeResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_admin_proto_rawDescOnce sync.Once
@@ -1782,7 +1869,7 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_jeton_v1_admin_proto_goTypes = []any{
 	(*LimitsRequest)(nil),         // 0: jeton.v1.LimitsRequest
 	(*LimitsResponse)(nil),        // 1: jeton.v1.LimitsResponse
@@ -1815,6 +1902,8 @@ var file_jeton_v1_admin_proto_goTypes = []any{
 	(*ActivityResponse)(nil),      // 28: jeton.v1.ActivityResponse
 	(*KeysRequest)(nil),           // 29: jeton.v1.KeysRequest
 	(*KeysResponse)(nil),          // 30: jeton.v1.KeysResponse
+	(*ProbeRequest)(nil),          // 31: jeton.v1.ProbeRequest
+	(*ProbeResponse)(nil),         // 32: jeton.v1.ProbeResponse
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
 	5,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
@@ -1834,22 +1923,24 @@ var file_jeton_v1_admin_proto_depIdxs = []int32{
 	25, // 14: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
 	27, // 15: jeton.v1.Admin.Activity:input_type -> jeton.v1.ActivityRequest
 	29, // 16: jeton.v1.Admin.Keys:input_type -> jeton.v1.KeysRequest
-	1,  // 17: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	3,  // 18: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
-	8,  // 19: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
-	10, // 20: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
-	12, // 21: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
-	14, // 22: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
-	16, // 23: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
-	18, // 24: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
-	20, // 25: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
-	22, // 26: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
-	24, // 27: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
-	26, // 28: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
-	28, // 29: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
-	30, // 30: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
-	17, // [17:31] is the sub-list for method output_type
-	3,  // [3:17] is the sub-list for method input_type
+	31, // 17: jeton.v1.Admin.Probe:input_type -> jeton.v1.ProbeRequest
+	1,  // 18: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 19: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	8,  // 20: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	10, // 21: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	12, // 22: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	14, // 23: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	16, // 24: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
+	18, // 25: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
+	20, // 26: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
+	22, // 27: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
+	24, // 28: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
+	26, // 29: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
+	28, // 30: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
+	30, // 31: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
+	32, // 32: jeton.v1.Admin.Probe:output_type -> jeton.v1.ProbeResponse
+	18, // [18:33] is the sub-list for method output_type
+	3,  // [3:18] is the sub-list for method input_type
 	3,  // [3:3] is the sub-list for extension type_name
 	3,  // [3:3] is the sub-list for extension extendee
 	0,  // [0:3] is the sub-list for field type_name
@@ -1866,7 +1957,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,6 +33,7 @@ const (
 	Admin_Overrides_FullMethodName     = "/jeton.v1.Admin/Overrides"
 	Admin_Activity_FullMethodName      = "/jeton.v1.Admin/Activity"
 	Admin_Keys_FullMethodName          = "/jeton.v1.Admin/Keys"
+	Admin_Probe_FullMethodName         = "/jeton.v1.Admin/Probe"
 )
 
 // AdminClient is the client API for Admin service.
@@ -69,6 +70,8 @@ type AdminClient interface {
 	Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error)
 	// Keys searches the keys of all nodes.
 	Keys(ctx context.Context, in *KeysRequest, opts ...grpc.CallOption) (*KeysResponse, error)
+	// Probe has every node try to reach each other one, at all ports that nodes use among themselves.
+	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
 }
 
 type adminClient struct {
@@ -219,6 +222,16 @@ func (c *adminClient) Keys(ctx context.Context, in *KeysRequest, opts ...grpc.Ca
 	return out, nil
 }
 
+func (c *adminClient) Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ProbeResponse)
+	err := c.cc.Invoke(ctx, Admin_Probe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -253,6 +266,8 @@ type AdminServer interface {
 	Activity(context.Context, *ActivityRequest) (*ActivityResponse, error)
 	// Keys searches the keys of all nodes.
 	Keys(context.Context, *KeysRequest) (*KeysResponse, error)
+	// Probe has every node try to reach each other one, at all ports that nodes use among themselves.
+	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -304,6 +319,9 @@ func (UnimplementedAdminServer) Activity(context.Context, *ActivityRequest) (*Ac
 }
 func (UnimplementedAdminServer) Keys(context.Context, *KeysRequest) (*KeysResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Keys not implemented")
+}
+func (UnimplementedAdminServer) Probe(context.Context, *ProbeRequest) (*ProbeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Probe not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -578,6 +596,24 @@ func _Admin_Keys_Handler(srv interface{}, ctx context.Context, dec func(interfac
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_Probe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ProbeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Probe(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Probe_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Probe(ctx, req.(*ProbeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -640,6 +676,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Keys",
 			Handler:    _Admin_Keys_Handler,
+		},
+		{
+			MethodName: "Probe",
+			Handler:    _Admin_Probe_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

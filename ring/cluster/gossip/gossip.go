@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -174,6 +175,26 @@ func (g *Gossip) Find(id ring.NodeID) (Peer, bool) {
 	defer g.mu.Unlock()
 	p, known := g.peers[id]
 	return p, known
+}
+
+// errNoPing is the error of a ping before gossip has started.
+var errNoPing = errors.New("gossip has not started")
+
+// Ping asks the node at a gossip address over UDP whether it is the one that is meant, and waits for half a second at most.
+func (g *Gossip) Ping(id ring.NodeID, address string) error {
+	list := g.list.Load()
+	if list == nil {
+		return errNoPing
+	}
+	to, err := net.ResolveUDPAddr("udp", address)
+	if err != nil {
+		return err
+	}
+	_, err = list.Ping(id.String(), to)
+	if none := (memberlist.NoPingResponseError{}); errors.As(err, &none) {
+		return fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+	}
+	return err
 }
 
 // Alive says whether a node is this one, or was heard of in the last seconds.

@@ -42,6 +42,7 @@ const (
 	KindLeaving = "leaving" // I am about to stop
 	KindUsed    = "used"    // which limits have decided lately?
 	KindTell    = "tell"    // what only the program around this package reads
+	KindProbe   = "probe"   // which ports of the other members do you reach?
 	KindSurvey  = "survey"  // what do you know, and whom do you reach? (before a forced recovery)
 	KindReset   = "reset"   // forget raft's log: I have recovered the cluster
 	KindLead    = "lead"    // one for the leader, of those below

@@ -79,4 +79,11 @@ const (
 	NotKnown   = "it is of an older release, which does not tell what it does"
 	NotReached = "it cannot be reached"
 	NotInTime  = "it has not answered within half a second"
+	NotProbing = "it is of an older release, which does not try to reach others"
+)
+
+// Why a port was not reached, where there are no better words.
+const (
+	NoAnswer = "no answer in time"
+	Refused  = "the connection was refused"
 )
