@@ -7,6 +7,7 @@
 //	gateway, gateway_document, keys      a gateway as a process, its document, its API keys
 //	check, bucket, limits…, cluster, audit   questions to a node, over remote
 //	top, top_looks, bucket_watch, every  questions that are asked again and again; top_live the screen that shows the answers
+//	doctor, doctor_machine               what is wrong with a machine and a cluster: facts and judgement are packages below
 //	hold, holds, settle                  likewise: costs that are estimates
 //	explain                              why a request was denied: a question to a gateway
 //	simulate                             limits against a log: no server, one call of cmd/simulate
@@ -51,14 +52,14 @@ func rootVerb(env cli.Lookup) *cobra.Command {
 		Use:   "jeton",
 		Short: "A distributed rate limiter whose limits hold",
 		Long: "jeton is a distributed rate limiter whose limits hold, through crashes, partitions and restarts.\n\n" +
-			"Exit codes: 0 done, or the answer is yes; 1 the answer is no: a check is denied, limits diff shows a difference, or\n" +
-			"cluster status that no key can be decided; 2 error.",
+			"Exit codes: 0 done, or the answer is yes; 1 the answer is no: a check is denied, limits diff shows a difference,\n" +
+			"cluster status that no key can be decided, or doctor has found something; 2 error.",
 		Version: thisBuild().String(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), holdVerb(), holdsVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
-		auditVerb(), topVerb(), versionVerb(), benchVerb(), simulateVerb())
+		auditVerb(), topVerb(), doctorVerb(env), versionVerb(), benchVerb(), simulateVerb())
 	cli.Prepare(root, env)
 	return root
 }

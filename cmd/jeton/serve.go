@@ -24,11 +24,26 @@ import (
 // stopWithin is how long a stopping node may take to answer the calls in flight.
 const stopWithin = 5 * time.Second
 
+// serveOptions are those of jeton serve.
+type serveOptions struct {
+	cfg               node.Config
+	durability, level *cli.Choice
+	memory            int64
+	withInput, check  bool
+}
+
+func newServeOptions() *serveOptions {
+	return &serveOptions{durability: cli.NewChoice(string(storage.Fsync), string(storage.Memory)), level: cli.NewChoice("info", "debug", "warn", "error")}
+}
+
+// config is the node that the options describe.
+func (o *serveOptions) config() node.Config {
+	o.cfg.Durability = storage.Durability(o.durability.Value)
+	return o.cfg
+}
+
 func serveVerb() *cobra.Command {
-	cfg := node.Config{}
-	durability := cli.NewChoice(string(storage.Fsync), string(storage.Memory))
-	level := cli.NewChoice("info", "debug", "warn", "error")
-	withInput, check, memory := false, false, int64(0)
+	o := newServeOptions()
 	cmd := &cobra.Command{
 		Use:        "serve",
 		SuggestFor: []string{"start", "run", "server", "node"},
@@ -51,40 +66,44 @@ func serveVerb() *cobra.Command {
 			"    --listen-grpc :7700 --listen-gossip :7701 --listen-http :7702 --listen-raft :7703 --advertise a \\\n" +
 			"    --tls-cert tls.crt --tls-key tls.key --tls-ca ca.crt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg.Durability = storage.Durability(durability.Value)
-			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), level.Value)
-			if check {
+			cfg := o.config()
+			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), o.level.Value)
+			if o.check {
 				return checkFiles(cmd.OutOrStdout(), cfg)
 			}
 			ctx := cmd.Context()
-			if withInput {
+			if o.withInput {
 				var stop context.CancelFunc
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			return bounded(ctx, cfg, memory)
+			return bounded(ctx, cfg, o.memory)
 		},
 	}
-	flags := cmd.Flags()
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *serveOptions) addFlags(flags *pflag.FlagSet) {
+	cfg := &o.cfg
 	flags.String(cli.ConfigOption, "", "YAML file with options")
 	flags.StringVar(&cfg.Data, "data", "jeton-data", "directory that keeps the registers")
 	flags.StringVar(&cfg.Limits, "limits", "", "YAML file with the limits")
-	flags.Var(durability, "durability", "when a decision counts as kept: after an fsync, or at once in memory")
+	flags.Var(o.durability, "durability", "when a decision counts as kept: after an fsync, or at once in memory")
 	flags.StringVar(&cfg.Name, "node-name", "", "name of this node for people to read; the host name if empty")
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
 	flags.DurationVar(&cfg.InlineFill, "inline-fill", actor.DefaultInlineFill, "how long an empty bucket may take to fill by a limit that a request defines")
 	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
-	flags.Var(cli.Size{Bytes: &memory, Least: cli.LeastMemory}, "memory", "memory that the node stays below, such as 512MiB, and at least 128MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
+	flags.Var(cli.Size{Bytes: &o.memory, Least: cli.LeastMemory}, "memory", "memory that the node stays below, such as 512MiB, and at least 128MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
 	flags.BoolVar(&cfg.ShowHotKeys, "show-hot-keys", false, "name hot keys in metrics as they are, which whoever reads /metrics then sees; without it, by hashes that /debug/actors has beside the keys")
-	flags.Var(level, "log-level", "least level of what is logged")
-	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
+	flags.Var(o.level, "log-level", "least level of what is logged")
+	flags.BoolVar(&o.withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
-	flags.BoolVar(&check, "check", false, "only say whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
-	addListenFlags(flags, &cfg)
-	addClusterFlags(flags, &cfg)
-	addSecretFlags(flags, &cfg)
-	addTraceFlags(flags, &cfg)
-	return cmd
+	flags.BoolVar(&o.check, "check", false, "only say whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
+	addListenFlags(flags, cfg)
+	addClusterFlags(flags, cfg)
+	addSecretFlags(flags, cfg)
+	addTraceFlags(flags, cfg)
 }
 
 // bounded runs a node that stays below so much memory.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/ring/cluster/status"
 	"github.com/jeton-dev/jeton/rpc/activity"
+	"github.com/jeton-dev/jeton/storage"
 )
 
 // newSource makes what tells operators what the nodes are doing.
@@ -49,6 +51,7 @@ func (n *Node) doing(ctx context.Context) (activity.Node, error) {
 	}
 	told.Fsync.Bounds, told.Fsync.Counts = n.store.CommitSeconds()
 	told.DiskUsed, told.DiskFree = n.disk.read(ctx)
+	told.Durability = cmp.Or(string(n.cfg.Durability), string(storage.Fsync))
 	for name, said := range a.Limits {
 		told.Limits[name] = activity.Counts{Allowed: said.Allowed, Denied: said.Denied, Spared: said.Spared}
 	}

@@ -113,6 +113,9 @@ type Config struct {
 // MinListenMemory is the smallest Config.ListenMemory.
 const MinListenMemory = 1 << 20
 
+// Check says what is wrong with the configuration, as far as that can be told without opening what it names.
+func (c Config) Check() error { return c.setDefaults() }
+
 func (c *Config) setDefaults() error {
 	if c.Memory < 0 {
 		return fmt.Errorf("memory: %d is negative: give a number of bytes, or 0 for no bound", c.Memory)

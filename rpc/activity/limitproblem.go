@@ -5,15 +5,6 @@ import (
 	"strconv"
 )
 
-// From when on something counts as a problem.
-const (
-	nearlyUsed = 0.9  // of a bucket
-	spikeRate  = 10   // denials a second
-	spikeShare = 0.2  // of decisions
-	spikeTimes = 3    // as many as since the start
-	enoughSaid = 1000 // decisions since the start, to know what is usual
-)
-
 // denials finds limits that deny much more than they used to. What gateways repeat depends on who asks them: only what nodes decide is compared with
 // what they decided before.
 func (f *finder) denials() {
@@ -29,11 +20,11 @@ func (f *finder) denials() {
 	}
 	for i := range f.view.Limits {
 		l := &f.view.Limits[i]
-		if usual[l.Name].decisions() < enoughSaid || l.Denied < spikeRate || l.DeniedShare < spikeShare {
+		if usual[l.Name].decisions() < EnoughSaid || l.Denied < SpikeRate || l.DeniedShare < SpikeShare {
 			continue
 		}
 		share, before := now[l.Name].deniedShare(), usual[l.Name].deniedShare()
-		if share == 0 || share < spikeTimes*before {
+		if share == 0 || share < SpikeTimes*before {
 			continue
 		}
 		f.say(Problem{
@@ -80,11 +71,11 @@ func (f *finder) hot() {
 	})
 }
 
-// nearlyUsed finds limits of which a busy key has used nearly all and none is denied yet.
+// NearlyUsed finds limits of which a busy key has used nearly all and none is denied yet.
 func (f *finder) nearlyUsed() {
 	for i := range f.view.Limits {
 		l := &f.view.Limits[i]
-		if l.Used < nearlyUsed || l.Denied > 0 {
+		if l.Used < NearlyUsed || l.Denied > 0 {
 			continue
 		}
 		f.say(Problem{

@@ -36,6 +36,8 @@ type Node struct {
 	// DiskUsed and DiskFree are bytes: of the data directory, and of the file system that it is on.
 	DiskUsed int64 `json:"disk_used"`
 	DiskFree int64 `json:"disk_free"`
+	// Durability says when a decision counts as kept: fsync or memory; empty from a node that does not tell.
+	Durability string `json:"durability,omitempty"`
 	// Ready is why the node takes no checks, or what is wrong with some keys; empty: nothing is.
 	Ready string `json:"ready,omitempty"`
 	// Keys are the keys with most checks in the last half second, the busiest first, and those of them that are denied most.

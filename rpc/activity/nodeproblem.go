@@ -3,25 +3,14 @@ package activity
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
 	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
-// From when on something counts as a problem.
-const (
-	clockWarns    = 100.0 // milliseconds
-	clockStops    = 250.0 // likewise: a node that differs by more from a majority decides nothing
-	memoryWarns   = 0.7   // of the budget: what keys can do without is given up
-	memoryStops   = 0.95  // no further key wakes
-	diskWarns     = 1 << 30
-	diskStops     = 128 << 20
-	fsyncWarns    = 200 * time.Millisecond
-	waitingWarns  = 10_000
-	nodeDoesNotDo = "Look at its log and its machine, and start it again. If it is lost for ever, take it out with jeton cluster remove"
-)
+// nodeDoesNotDo is what to do about a node that is silent; its name follows.
+const nodeDoesNotDo = "Look at its log and its machine, and start it again. If it is lost for ever, take it out with jeton cluster remove"
 
 // nodes finds nodes that do not tell what they do, are not ready, or have slow disks.
 func (f *finder) nodes() {
@@ -44,13 +33,13 @@ func (f *finder) nodes() {
 				Do: "Other nodes decide in its place as far as they keep the keys. Its log says more.",
 			})
 		}
-		if n.FsyncP99 > float64(fsyncWarns.Milliseconds()) {
+		if n.FsyncP99 > inMillis(FsyncWarns) {
 			f.say(Problem{
 				Severity: Warning, What: fmt.Sprintf("the disk of node %s is slow: one write of a hundred takes %.0f ms or more", n.Name, n.FsyncP99), Node: n.Name, More: diskHangs,
 				Do: "See what else writes to the disk, and whether the volume has reached its limit of operations.",
 			})
 		}
-		if n.Waiting >= waitingWarns {
+		if n.Waiting >= WaitingWarns {
 			f.say(Problem{
 				Severity: Warning, What: fmt.Sprintf("%d checks wait on node %s", n.Waiting, n.Name), Node: n.Name, More: whenOverladen,
 				Do: "It gets more checks than it can decide, or waits for other nodes: see its disk and the other problems, and add nodes.",
@@ -103,9 +92,9 @@ func (f *finder) clocks() {
 		}
 		severity := Warning
 		switch {
-		case off < clockWarns:
+		case off < inMillis(ClockWarns):
 			continue
-		case off >= clockStops:
+		case off >= inMillis(ClockStops):
 			severity = Critical
 		}
 		f.say(Problem{
@@ -128,14 +117,14 @@ func (f *finder) memory() {
 				continue
 			}
 		}
-		if n.MemoryBudget <= 0 || float64(n.MemoryHeld) < memoryWarns*float64(n.MemoryBudget) {
+		if n.MemoryBudget <= 0 || float64(n.MemoryHeld) < MemoryWarns*float64(n.MemoryBudget) {
 			continue
 		}
 		p := Problem{
 			Severity: Warning, Node: n.Name, More: outOfMemory, Do: "Give it more memory (--memory), or add nodes.",
 			What: fmt.Sprintf("keys take %d %% of their memory on node %s: it gives up receipts and line that keys have reserved", 100*n.MemoryHeld/n.MemoryBudget, n.Name),
 		}
-		if float64(n.MemoryHeld) >= memoryStops*float64(n.MemoryBudget) {
+		if float64(n.MemoryHeld) >= MemoryStops*float64(n.MemoryBudget) {
 			p.Severity = Critical
 			p.What = fmt.Sprintf("keys take %d %% of their memory on node %s: checks of further keys are refused", 100*n.MemoryHeld/n.MemoryBudget, n.Name)
 		}
@@ -147,11 +136,11 @@ func (f *finder) memory() {
 func (f *finder) disks() {
 	for i := range f.view.Nodes {
 		n := &f.view.Nodes[i]
-		if n.DiskUsed == 0 && n.DiskFree == 0 || n.DiskFree >= diskWarns {
+		if n.DiskUsed == 0 && n.DiskFree == 0 || n.DiskFree >= DiskWarns {
 			continue
 		}
 		severity := Warning
-		if n.DiskFree < diskStops {
+		if n.DiskFree < DiskStops {
 			severity = Critical
 		}
 		f.say(Problem{

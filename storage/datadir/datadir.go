@@ -6,6 +6,7 @@
 //	journal/     what was written last, and is not all in Pebble yet
 //	cluster/     what the node knows of its cluster; not the storage packages'
 //	RENEW        everything but FORMAT is to be deleted: see Renew
+//	PROBE        what measures the disk writes, and deletes
 //
 // Start with [Open].
 package datadir
@@ -31,6 +32,10 @@ const (
 	ClusterDir   = "cluster"
 	RenewFile    = "RENEW"
 )
+
+// ProbeFile is written and deleted by programs that measure the disk. One that was left behind by a program that was killed does not make an
+// empty directory another program's.
+const ProbeFile = "PROBE"
 
 const formatVersion = 3 // 1 had no journal, 2 had a single epoch
 
@@ -112,7 +117,7 @@ func checkFormat(text, dir, path string) (version int, err error) {
 // checkEmpty makes sure that a directory without a format file holds no files of another program.
 func checkEmpty(names []string, dir string) error {
 	for _, name := range names {
-		if name != FormatFile+".new" && name != "lost+found" && name != ClusterDir {
+		if name != FormatFile+".new" && name != "lost+found" && name != ClusterDir && name != ProbeFile {
 			return fmt.Errorf("%s holds %s and is no data directory of jeton: give an empty or new directory with --data", dir, name)
 		}
 	}

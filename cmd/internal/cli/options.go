@@ -25,6 +25,9 @@ const ConfigOption = "config"
 // OwnDocument marks a ConfigOption whose file is no file with options, but a document that the verb reads itself.
 const OwnDocument = "own document"
 
+// Fill is what a program does with the options of a verb before it runs, for options that are read besides. The error says what is wrong.
+func Fill(flags *pflag.FlagSet, env Lookup) error { return fillOptions(flags, env) }
+
 // fillOptions sets every option that the command line leaves open: from the environment, where --listen-grpc is
 // JETON_LISTEN_GRPC, or else from the file named by --config, where it is the field listen-grpc. So an option is
 // defined once, as a flag, and is the same everywhere.

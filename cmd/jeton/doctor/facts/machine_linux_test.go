@@ -1,0 +1,102 @@
+package facts
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/node"
+)
+
+// TestOfThisMachine looks at the machine that runs the test, for a node with an address that is taken.
+func TestOfThisMachine(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close() //nolint:errcheck // nothing was said over it
+	dir := t.TempDir()
+	m := OfMachine(t.Context(), MachineConfig{Node: node.Config{
+		Data: filepath.Join(dir, "not", "made"), ListenGRPC: taken.Addr().String(), ListenHTTP: "192.0.2.1:7702", Expect: 2, Durability: "memory",
+	}})
+	if !strings.Contains(m.Wrong, "expect") && !strings.Contains(m.Wrong, "join") {
+		t.Errorf("options: %q", m.Wrong)
+	}
+	if m.Folder.Made != dir || m.Folder.Format != 0 || m.Folder.Wrong != "" || !m.InMemory || m.User == "" {
+		t.Errorf("folder: %+v", m.Folder)
+	}
+	if m.Disk.Mount.Type == "" || m.Disk.Free == 0 || m.Disk.Fsync.Writes == 0 || m.Files.Limit == 0 || m.Processors.Count == 0 {
+		t.Errorf("got %+v", m)
+	}
+	if len(m.Ports) != 2 {
+		t.Fatalf("ports: %+v", m.Ports)
+	}
+	if p := m.Ports[0]; !p.Taken || p.Holder != os.Getpid() || p.Program == "" || p.Wrong != "" {
+		t.Errorf("a port that is taken: %+v", p)
+	}
+	if p := m.Ports[1]; p.Taken || !strings.Contains(p.Wrong, "cannot assign") {
+		t.Errorf("an address of another machine: %+v", p)
+	}
+	empty(t, dir)
+}
+
+// TestMemoryIsNoDisk sees that a folder is in memory.
+func TestMemoryIsNoDisk(t *testing.T) {
+	if m := mountOf("/dev/shm"); m.Type != "tmpfs" {
+		t.Errorf("got %+v", m)
+	}
+}
+
+func TestOpenFiles(t *testing.T) {
+	if n := openFiles("Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 4096                 files\n"); n != 4096 {
+		t.Errorf("got %d", n)
+	}
+	if n := openFiles("nothing"); n != 0 {
+		t.Errorf("got %d", n)
+	}
+	if f := filesOf(os.Getpid()); f.Limit == 0 || f.Open == 0 || f.Unknown != "" {
+		t.Errorf("of this process: %+v", f)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	for text, want := range map[string]float64{"150000 100000\n": 1.5, "max 100000": 0, "": 0, "5": 0, "1 0": 0} {
+		if got := quotaOf(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	if path, ok := groupIn("12:cpu:/a\n0::/system.slice/jeton.service\n"); !ok || path != "/system.slice/jeton.service" {
+		t.Errorf("%q %v", path, ok)
+	}
+	if _, ok := groupIn("12:cpu:/a\n"); ok {
+		t.Error("a group of version 1 is taken for one of version 2")
+	}
+	if n, ok := counted("usage_usec 7\nnr_periods 100\nnr_throttled 12\n", "nr_throttled"); n != 12 || !ok {
+		t.Errorf("%d %v", n, ok)
+	}
+}
+
+func TestInodes(t *testing.T) {
+	found := map[string]portKey{}
+	inodes(strings.Split(`  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1E14 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1 0
+   1: 0100007F:1E15 0100007F:1E14 01 00000000:00000000 00:00000000 00000000     0        0 54321 1 0
+   broken`, "\n"), "tcp", found)
+	if len(found) != 1 || found["12345"] != (portKey{"tcp", 7700}) {
+		t.Errorf("got %v", found)
+	}
+}
+
+func TestHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LOCK")
+	for range 2 {
+		if pid, unknown := holderOf(path); pid != 0 || unknown != "" {
+			t.Errorf("%d %q", pid, unknown)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/cmd/jeton/doctor"
+	"github.com/jeton-dev/jeton/rpc/activity"
+)
+
+// TestDoctorOfACluster asks a cluster of one, whose only flaw is that it is one, and what else is named.
+func TestDoctorOfACluster(t *testing.T) {
+	edge := httptest.NewTLSServer(http.NotFoundHandler())
+	defer edge.Close()
+	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}
+	stdout, stderr, code := jeton(t, env, "doctor", "--output", "json", "--gateway", edge.Listener.Addr().String())
+	var r doctor.Report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != cli.ExitNo || stderr != "" {
+		t.Fatalf("exit code %d: %v: %s%s", code, err, stdout, stderr)
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Severity != activity.Notice || !strings.HasSuffix(r.Findings[0].More, "#registers-are-kept-on-one-node") || r.Machine != "" {
+		t.Errorf("found %+v", r.Findings)
+	}
+	if !strings.Contains(stdout, `"certificates","says":"1 are shown"`) {
+		t.Errorf("the gateway's certificate is not seen: %s", stdout)
+	}
+	stdout, _, code = jeton(t, env, "doctor", "--least", "warning")
+	if code != cli.ExitOK || !strings.HasSuffix(stdout, "\nnothing found\n") {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// TestDoctorOfAMachine looks where a node will run, by a file with its options; in the same run it cannot ask a cluster.
+func TestDoctorOfAMachine(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "jeton.yaml")
+	text := "listen-gossip: ''\nlisten-raft: ''\nlisten-grpc: 127.0.0.1:0\nlisten-http: 127.0.0.1:0\nmemory: 128MiB\nlimits: " + filepath.Join(dir, "none.yaml") + "\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := jeton(t, nil, "doctor", "--config", config, "--data", filepath.Join(dir, "data"), "--", "--durability", "memory")
+	for _, says := range []string{
+		filepath.Join(dir, "data") + ": nothing is in it yet", "the node stays below 128.0 MiB (--memory)", "critical: --limits: ", "none.yaml: no such file", "warning: --durability memory",
+		"docs/doctor.md#a-file-that-an-option-names-is-wrong",
+	} {
+		if code != cli.ExitNo || stderr != "" || !strings.Contains(stdout, says) {
+			t.Errorf("exit code %d, want %q: %s%s", code, says, stdout, stderr)
+		}
+	}
+	stdout, stderr, code = jeton(t, nil, "doctor", "--data", dir+"/data", "--server", "127.0.0.1:1", "--timeout", "1s")
+	if code != cli.ExitError || !strings.Contains(stdout, "looked at:") || !strings.Contains(stderr, "127.0.0.1:1") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// TestDoctorIsCalledWrong says what is wrong with the command line.
+func TestDoctorIsCalledWrong(t *testing.T) {
+	for args, says := range map[string]string{
+		"here":                              `"here": options of jeton serve come after --`,
+		"-- --listen-grcp :1":               "options of jeton serve, after --: unknown flag: --listen-grcp",
+		"--config /none.yaml":               "--config: open /none.yaml",
+		"--server localhost":                `--server: "localhost" is no address`,
+		"--gateway edge:443":                "--gateway: certificates are looked at where a cluster is: give --server too",
+		"--server 127.0.0.1:1 --timeout 1s": "127.0.0.1:1",
+		"-- --memory 1":                     "memory",
+	} {
+		stdout, stderr, code := jeton(t, nil, append([]string{"doctor"}, strings.Fields(args)...)...)
+		if code != cli.ExitError || !strings.Contains(stderr, says) || stdout != "" {
+			t.Errorf("jeton doctor %s: exit code %d: %s%s, want %q", args, code, stdout, stderr, says)
+		}
+	}
+}
