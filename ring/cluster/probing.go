@@ -21,14 +21,41 @@ const (
 	probeTime = 1500 * time.Millisecond
 	// probedTime is the timeout for asking a member what it reaches.
 	probedTime = 2 * probeTime
-	// probeKept is for how long what a node has found is the answer to all that ask: so many who ask have it probe no more often.
+	// probeKept is for how long what was found is the answer to all that ask: so many who ask have nodes probe no more often.
 	probeKept = time.Second
 	// pings is how often gossip pings over UDP, which may lose packets.
 	pings = 3
 )
 
-// ProbeAll has every member try to reach each other one at all ports that nodes use among themselves. It takes about three seconds at most.
-func (c *Cluster) ProbeAll(ctx context.Context) (all []status.Probed) {
+// A prober keeps what was found last.
+type prober struct {
+	all  kept[[]status.Probed] // by all members
+	here kept[[]status.Path]   // by this one
+}
+
+// kept is what was found last. One goroutine looks at a time, and the others wait for what it finds.
+type kept[T any] struct {
+	mu    sync.Mutex // held while one looks
+	at    time.Time
+	found T
+}
+
+func (k *kept[T]) get(look func() T) T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.at.IsZero() || time.Since(k.at) >= probeKept {
+		k.found, k.at = look(), time.Now()
+	}
+	return k.found
+}
+
+// ProbeAll has every member try to reach each other one at all ports that nodes use among themselves. It takes about three seconds at most, and goes
+// on when ctx ends, for others who ask. The answer is not to be changed.
+func (c *Cluster) ProbeAll(ctx context.Context) []status.Probed {
+	return c.prober.all.get(func() []status.Probed { return c.probeAll(context.WithoutCancel(ctx)) })
+}
+
+func (c *Cluster) probeAll(ctx context.Context) (all []status.Probed) {
 	var (
 		mu      sync.Mutex
 		members []agreed.Node
@@ -58,22 +85,9 @@ func (c *Cluster) ProbeAll(ctx context.Context) (all []status.Probed) {
 	return all
 }
 
-// A prober keeps what a node has found last.
-type prober struct {
-	mu    sync.Mutex // held while the node probes
-	at    time.Time
-	paths []status.Path
-}
-
-// answerProbe says which ports of the other members this node reaches. One probe runs at a time, and goes on when ctx ends.
+// answerProbe says which ports of the other members this node reaches.
 func (c *Cluster) answerProbe(ctx context.Context, _ message.Nothing) ([]status.Path, error) {
-	p := &c.prober
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.at.IsZero() || time.Since(p.at) >= probeKept {
-		p.paths, p.at = c.probe(context.WithoutCancel(ctx)), time.Now()
-	}
-	return p.paths, nil
+	return c.prober.here.get(func() []status.Path { return c.probe(context.WithoutCancel(ctx)) }), nil
 }
 
 // probe tries all ports of all other members, at the same time.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/nodes"
@@ -109,9 +111,12 @@ func (c *Client) Activity(ctx context.Context) ([]byte, error) {
 }
 
 // Probe has every node try to reach each other one. The answer is JSON, a list of what ring/cluster/status calls a Probed. It takes about three
-// seconds where some do not.
+// seconds where some do not. The error is ErrOlderNode where the node that was asked does not know the call.
 func (c *Client) Probe(ctx context.Context) ([]byte, error) {
 	m, err := operate(ctx, c, &pb.ProbeRequest{}, pb.AdminClient.Probe)
+	if status.Code(err) == codes.Unimplemented {
+		err = ErrOlderNode
+	}
 	return m.GetProbes(), err
 }
 

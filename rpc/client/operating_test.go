@@ -187,3 +187,11 @@ func TestOperating(t *testing.T) {
 	recovered, err := c.Recover(t.Context(), []string{"n1", "n2"})
 	want("recover", recovered, err, client.Recovered{Floored: 2, Moved: 3}, []string{"n1", "n2"})
 }
+
+// TestProbeOfAnOlderNode says that the node does not know the call.
+func TestProbeOfAnOlderNode(t *testing.T) {
+	c := connect(t, client.Config{Servers: []string{fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}}).Address}})
+	if _, err := c.Probe(t.Context()); !errors.Is(err, client.ErrOlderNode) {
+		t.Errorf("got %v", err)
+	}
+}
