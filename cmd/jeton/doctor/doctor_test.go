@@ -215,7 +215,7 @@ func TestNotTold(t *testing.T) {
 		{"limits", func(_ *facts.Machine, c *facts.Cluster) { c.LimitsUnknown = "late" }, "which there are: late"},
 		{"limits of a young node", func(_ *facts.Machine, c *facts.Cluster) {
 			c.Limits, c.Nodes[0].Started = append(c.Limits, "old"), now.Add(-time.Minute)
-		}, "whether old are used"},
+		}, "whether checks use old"},
 		{"overrides", func(_ *facts.Machine, c *facts.Cluster) { c.OverridesUnknown = "late" }, "which there are: late"},
 		{"zones", func(_ *facts.Machine, c *facts.Cluster) { inZones(c, "", "", "") }, "no node has a --zone"},
 		{"a gateway", func(_ *facts.Machine, c *facts.Cluster) { c.Gateways = []facts.Reached{{Address: "edge:80"}} }, "of edge:80: it shows none"},

@@ -41,7 +41,7 @@ func limits(j *judge, c *facts.Cluster) {
 			do:   "Take out what is not needed. If it should be used, see whether callers and gateways name it as the limits do.",
 		})
 	default:
-		j.unknown("limits", "whether %s are used: that takes all nodes to tell, and to have run for %s", few(unused), plain.Duration(unusedAfter))
+		j.unknown("limits", "whether checks use %s: that takes all nodes to tell, and to have run for %s", few(unused), plain.Duration(unusedAfter))
 	}
 }
 
