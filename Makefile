@@ -27,7 +27,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser test-site
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser test-site test-chart
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -50,6 +50,7 @@ vet: ## run go vet
 	$(step) "go vet in cmd/bench" go -C cmd/bench vet ./...
 	$(step) "go vet in cluster-tests/browser" go -C cluster-tests/browser vet .
 	$(step) "go vet in cmd/site" go -C cmd/site vet .
+	$(step) "go vet in cluster-tests/chart" go -C cluster-tests/chart vet .
 
 .PHONY: lint
 lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
@@ -57,10 +58,11 @@ lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
 	$(step) "golangci-lint in cmd/bench" bash -c 'cd cmd/bench && exec ../../$(bin)/golangci-lint run'
 	$(step) "golangci-lint in cluster-tests/browser" bash -c 'cd cluster-tests/browser && exec ../../$(bin)/golangci-lint run'
 	$(step) "golangci-lint in cmd/site" bash -c 'cd cmd/site && exec ../../$(bin)/golangci-lint run'
+	$(step) "golangci-lint in cluster-tests/chart" bash -c 'cd cluster-tests/chart && exec ../../$(bin)/golangci-lint run'
 	$(step) "buf lint" $(bin)/buf lint rpc/pb
 
 # Modules besides the one of this folder.
-modules := cmd/bench cmd/site cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator
+modules := cmd/bench cmd/site cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator cluster-tests/chart
 
 define check-module
 	$(step) "modules of $(1) are what its go.sum says" go -C $(1) mod verify
@@ -126,6 +128,10 @@ site: ## make the documentation a site of static pages, in the folder site: make
 test-site: ## test the site: that it says what the pages say, its links and its search, and each of its pages in Chromium
 	$(step) "tests of cmd/site" bash .ci/gotest --none-skipped --in cmd/site -count=1 -timeout 10m .
 	$(step) "tests of the site in a browser" bash .ci/browser -run '^TestSite'
+
+.PHONY: test-chart
+test-chart: ## test the Helm chart: render it, and hold it against the schemas of Kubernetes and the binary's options
+	$(step) "tests of the chart" bash .ci/gotest --none-skipped --in cluster-tests/chart -count=1 -timeout 15m .
 
 .PHONY: screenshots
 screenshots: export JETON_SCREENSHOTS := $(CURDIR)/docs/console
@@ -198,13 +204,14 @@ benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
-generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, the page of options, the pictures of the protocol and the planet, and the dashboards
+generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, the page of options, the pictures of the protocol and the planet, the dashboards, and what the chart has of them
 	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
 	go generate ./gateway/config ./rpc/access ./cmd/jeton
 	go -C cmd/bench generate ./jeton-bench
 	go run ./cluster-tests/pictures --into docs/protocol
 	go run ./cluster-tests/planet --draw docs/planet
 	go run ./cluster-tests/dashboards --into deploy/grafana
+	go -C cluster-tests/chart test -count=1 -run '^TestCopiesAreCurrent$$' . -args -update
 
 .PHONY: fmt
 fmt: tools ## format every file

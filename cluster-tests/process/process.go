@@ -165,6 +165,12 @@ func Launch(t *testing.T, program string, args ...string) *Node {
 	t.Helper()
 	cmd := exec.Command(program, args...) //nolint:noctx // it is ended by signals, which are what is tested
 	cmd.Env = Environ()
+	return LaunchCommand(t, cmd)
+}
+
+// LaunchCommand is Launch of a command that its caller has made.
+func LaunchCommand(t *testing.T, cmd *exec.Cmd) *Node {
+	t.Helper()
 	n, err := run(t, cmd, nil)
 	if err != nil {
 		t.Fatal(err)

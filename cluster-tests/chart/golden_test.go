@@ -1,0 +1,98 @@
+package chart
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// madeOnce is what the chart draws at random.
+	madeOnce = regexp.MustCompile(`(?m)^(  (?:cluster\.key|tokens): )[A-Za-z0-9+/=]{40,}$`)
+	// copied is where the text of another file begins, which TestCopiesAreCurrent compares.
+	copied = regexp.MustCompile(`(?s)\n(spec:|data:)\n.*`)
+)
+
+// golden is how a rendered chart is kept: its objects, without the text of files that are elsewhere.
+func golden(all []object) []byte {
+	var text bytes.Buffer
+	for _, o := range all {
+		one := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(o.text)), "---"))
+		if o.GetKind() == "PrometheusRule" || strings.Contains(o.GetName(), "-dashboard-") {
+			one = copied.ReplaceAllString(one, "\n$1 {} # a file of the chart")
+		}
+		text.WriteString("---\n" + madeOnce.ReplaceAllString(one, "${1}bWFkZSBvbmNl") + "\n")
+	}
+	return text.Bytes()
+}
+
+func TestGolden(t *testing.T) {
+	c := loadChart(t)
+	for _, s := range sets(t) {
+		t.Run(s.name, func(t *testing.T) {
+			all, err := rendering(c, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, path := golden(all), "testdata/golden/"+s.name+".yaml"
+			if *update {
+				write(t, path, got)
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("the chart renders otherwise than %s has it; go test . -args -update writes it anew:\n%s", path, difference(string(want), string(got)))
+			}
+		})
+	}
+}
+
+// difference shows the first lines that differ.
+func difference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return "want " + a[i] + "\ngot  " + b[i]
+		}
+	}
+	return "one of them ends early"
+}
+
+// The Secrets stay what they are once they are there, and are no others each time the chart is rendered.
+func TestSecretsAreMadeOnce(t *testing.T) {
+	c := loadChart(t)
+	field := func(there cluster, name, field string) string {
+		t.Helper()
+		all, err := rendering(c, set{there: there})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range all {
+			if o.GetKind() == "Secret" && o.GetName() == name {
+				if o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+					t.Errorf("%s goes with the release", o)
+				}
+				return o.Object["data"].(map[string]any)[field].(string)
+			}
+		}
+		t.Fatalf("there is no Secret %s", name)
+		return ""
+	}
+	for _, s := range [][2]string{{"jeton-cluster-key", "cluster.key"}, {"jeton-admin-tokens", "tokens"}} {
+		first, second := field(cluster{}, s[0], s[1]), field(cluster{}, s[0], s[1])
+		if first == second || len(first) < 43 {
+			t.Errorf("%s is made twice as %q and %q: want 32 bytes at random", s[0], first, second)
+		}
+		if kept := field(ofNodes(3), s[0], s[1]); kept != old {
+			t.Errorf("%s becomes %q at an upgrade", s[0], kept)
+		}
+	}
+	if _, err := rendering(c, set{there: ofNodes(3)[:1]}); err == nil || !strings.Contains(err.Error(), "the Secret jeton-cluster-key is gone") {
+		t.Errorf("a lost key is made anew beside nodes that run: %v", err)
+	}
+}

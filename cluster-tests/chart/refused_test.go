@@ -1,0 +1,59 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+// TestRefused has values that are wrong: helm says which one, and what would be right.
+func TestRefused(t *testing.T) {
+	c := loadChart(t)
+	for _, w := range []struct {
+		values string
+		there  cluster
+		says   string
+	}{
+		{values: "nodes: {founders: 2}", says: "'/nodes/founders': value must be one of 0, 1, 3, 5"},
+		{values: "nodes: {replica: 5}", says: "'/nodes': additional properties 'replica' not allowed"},
+		{values: "replicas: 5", says: "additional properties 'replicas' not allowed"},
+		{values: "nodes: {replicas: three}", says: "'/nodes/replicas': got string, want integer"},
+		{values: "nodes: {replication: 4}", says: "'/nodes/replication'"},
+		{values: "nodes: {durability: none}", says: "'/nodes/durability': value must be one of 'fsync', 'memory'"},
+		{values: "nodes: {options: {zone: west}}", says: "nodes.options.zone: the chart gives this option itself: see nodes.zone"},
+		{values: "nodes: {options: {--zone: west}}", says: "'/nodes/options': additional properties '--zone' not allowed"},
+		{values: "nodes: {zone: {from: fixed}}", says: "'/nodes/zone/value'"},
+		{values: "nodes: {zone: {from: node}}", says: "'/nodes/zone/image'"},
+		{values: "nodes: {zone: {from: rack}}", says: "'/nodes/zone/from'"},
+		{values: "nodes: {maxUnavailable: 2}", says: "'/nodes/maxUnavailable'"},
+		{values: "nodes: {persistence: {size: big}}", says: "'/nodes/persistence/size'"},
+		{values: "nodes: {drainSeconds: 0}", says: "'/nodes/drainSeconds'"},
+		{values: "nodes: {gracePeriodSeconds: 20}", says: "nodes.gracePeriodSeconds: 20 is too short"},
+		{values: "gateway: {enabled: true}", says: "'/gateway/document'"},
+		{values: "gateway: {enabled: true, gracePeriodSeconds: 20, document: {proxy: {}}}", says: "gateway.gracePeriodSeconds: 20 is too short"},
+		{values: "limits: {apply: true}", says: "'/limits/document'"},
+		{values: "limits: {document: {api: {capacity: 1}}}", says: "'/limits/document': additional properties 'api' not allowed"},
+		{values: "image: {digest: latest}", says: "'/image/digest'"},
+		{values: "nodes: {founders: 1}", says: "nodes.founders: 1 founds a cluster of one node, and nodes.replicas is 3"},
+		{values: "nodes: {replicas: 2}", says: "nodes.founders: 3 nodes found the cluster together, and nodes.replicas is 2"},
+		{values: "nodes: {replicas: 6}", says: "nodes.replicas: 6 empty nodes could found two clusters"},
+		{values: "monitoring: {serviceMonitor: {enabled: true}}", says: "networkPolicy.monitoring: says nobody"},
+		{values: "networkPolicy: {callers: [{}]}", says: "'/networkPolicy/callers/0'"},
+	} {
+		values, err := chartutil.ReadValues([]byte(w.values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := render(c, values, w.there); err == nil || !strings.Contains(err.Error(), w.says) {
+			t.Errorf("%s: want a refusal that says %q, not: %v", w.values, w.says, err)
+		}
+	}
+	values, err := chartutil.ReadValues([]byte("nodes: {replicas: 6}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := render(c, values, ofNodes(5)); err != nil {
+		t.Errorf("a cluster of five does not grow: %v", err)
+	}
+}

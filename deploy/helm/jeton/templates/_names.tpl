@@ -1,0 +1,67 @@
+{{- define "jeton.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The labels by which pods of a component are found: (dict "root" $ "component" "node"). */ -}}
+{{- define "jeton.selector" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "jeton.labels" -}}
+{{ include "jeton.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "jeton.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{- define "jeton.keySecret" -}}
+{{ default (printf "%s-cluster-key" (include "jeton.fullname" .)) .Values.secrets.clusterKey }}
+{{- end -}}
+
+{{- define "jeton.tokenSecret" -}}
+{{ default (printf "%s-admin-tokens" (include "jeton.fullname" .)) .Values.secrets.adminTokens }}
+{{- end -}}
+
+{{- /* The name at which a node is reached: its pod's, which the pod itself finds in its own /etc/hosts. (list $ "jeton-0") */ -}}
+{{- define "jeton.host" -}}
+{{- $root := index . 0 -}}
+{{ index . 1 }}.{{ include "jeton.fullname" $root }}-nodes.{{ $root.Release.Namespace }}.svc.{{ $root.Values.clusterDomain }}
+{{- end -}}
+
+{{- /* The first nodes, by which others find the cluster. They stay the same when it grows: a change would restart all pods. (list $ "7701") */ -}}
+{{- define "jeton.seeds" -}}
+{{- $root := index . 0 -}}
+{{- $port := index . 1 -}}
+{{- $seeds := list -}}
+{{- range $i := until (int (max 3 $root.Values.nodes.founders)) -}}
+{{- $seeds = append $seeds (printf "%s:%s" (include "jeton.host" (list $root (printf "%s-%d" (include "jeton.fullname" $root) $i))) $port) -}}
+{{- end -}}
+{{- join "," $seeds -}}
+{{- end -}}
+
+{{- /* How long a pod may take to end. (dict "of" .Values.nodes "path" "nodes") */ -}}
+{{- define "jeton.grace" -}}
+{{- $least := add .of.drainSeconds 25 -}}
+{{- $given := int .of.gracePeriodSeconds -}}
+{{- if and $given (lt $given (int $least)) -}}
+{{- fail (printf "%s.gracePeriodSeconds: %d is too short: %s.drainSeconds is %d, and a pod needs 25 seconds more to answer what is in flight and to stop: give %d or more, or 0" .path $given .path (int .of.drainSeconds) (int $least)) -}}
+{{- end -}}
+{{- default $least $given -}}
+{{- end -}}

@@ -1,0 +1,76 @@
+{{- /* The command line of a node. */ -}}
+{{- define "jeton.nodeArgs" -}}
+{{- $n := .Values.nodes -}}
+- serve
+- --node-name=$(POD_NAME)
+- --advertise={{ include "jeton.host" (list . "$(POD_NAME)") }}
+- --data=/var/lib/jeton/data
+{{- if ne (int $n.founders) 0 }}
+- --expect={{ $n.founders }}
+{{- end }}
+{{- if ne (int $n.founders) 1 }}
+- --join={{ include "jeton.seeds" (list . "7701") }}
+{{- end }}
+- --listen-grpc=:7700
+- --listen-gossip=:7701
+- --listen-http=:7702
+- --listen-raft=:7703
+- --replicas={{ $n.replication }}
+- --durability={{ $n.durability }}
+- --log-level={{ $n.logLevel }}
+- --admin-token-file=/etc/jeton/admin/tokens
+{{- if .Values.limits.document }}
+- --limits=/etc/jeton/limits/limits.yaml
+{{- end }}
+{{- if .Values.tls.secret }}
+- --tls-cert=/etc/jeton/tls/tls.crt
+- --tls-key=/etc/jeton/tls/tls.key
+- --tls-ca=/etc/jeton/tls/ca.crt
+{{- end }}
+{{- if eq $n.zone.from "label" }}
+- --zone=$(NODE_ZONE)
+{{- else if eq $n.zone.from "fixed" }}
+- --zone={{ $n.zone.value }}
+{{- else if eq $n.zone.from "node" }}
+- --config=/etc/jeton/zone/jeton.yaml
+{{- end }}
+{{- $ours := dict "node-name" "the pod's name" "advertise" "the pod's name in DNS" "data" "nodes.persistence" "expect" "nodes.founders" "join" "nodes.founders"
+  "listen-grpc" "7700" "listen-gossip" "7701" "listen-http" "7702" "listen-raft" "7703" "replicas" "nodes.replication" "durability" "nodes.durability"
+  "log-level" "nodes.logLevel" "admin-token-file" "secrets.adminTokens" "cluster-key-file" "secrets.clusterKey" "limits" "limits.document"
+  "tls-cert" "tls.secret" "tls-key" "tls.secret" "tls-ca" "tls.secret" "zone" "nodes.zone" "config" "nodes.options" "check" "jeton serve" "insecure" "secrets" }}
+{{- range $option, $value := $n.options }}
+{{- if hasKey $ours $option }}
+{{- fail (printf "nodes.options.%s: the chart gives this option itself: see %s" $option (get $ours $option)) }}
+{{- end }}
+- {{ printf "--%s=%s" $option (kindIs "slice" $value | ternary (join "," $value) (toString $value)) | quote }}
+{{- end }}
+{{- end -}}
+
+{{- /* The port of Redis' protocol, of nodes.options.listen-redis. */ -}}
+{{- define "jeton.redisPort" -}}
+{{ index .Values.nodes.options "listen-redis" | splitList ":" | last }}
+{{- end -}}
+
+{{- /* Writes the zone of the pod's node where the node reads it. It alone has a token, which may read Nodes. */ -}}
+{{- define "jeton.zoneReader" -}}
+- name: zone
+  image: {{ .Values.nodes.zone.image }}
+  command:
+    - sh
+    - -euc
+    - |
+      zone=$(kubectl get node "$NODE_NAME" -o 'jsonpath={.metadata.labels.topology\.kubernetes\.io/zone}')
+      printf 'zone: "%s"\n' "$zone" > /etc/jeton/zone/jeton.yaml
+  env:
+    - name: NODE_NAME
+      valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+    - {name: HOME, value: /etc/jeton/zone}
+  resources:
+    requests: {cpu: 10m, memory: 64Mi}
+    limits: {memory: 256Mi}
+  securityContext:
+    {{- include "jeton.security" . | nindent 4 }}
+  volumeMounts:
+    - {name: zone, mountPath: /etc/jeton/zone}
+    - {name: api-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+{{- end -}}

@@ -1,0 +1,91 @@
+{{- define "jeton.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "jeton.security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{- /* What all pods have in common. */ -}}
+{{- define "jeton.pod" -}}
+serviceAccountName: {{ include "jeton.fullname" . }}
+automountServiceAccountToken: false
+# Kubernetes would give each pod variables such as JETON_PORT, which jeton reads as options.
+enableServiceLinks: false
+securityContext:
+  {{- include "jeton.podSecurity" . | nindent 2 }}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Where a pod may run, from .Values.nodes or .Values.gateway. */ -}}
+{{- define "jeton.placement" -}}
+{{ with .nodeSelector -}}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- /* A pod that asks nodes as an operator, with the cluster key, and ends: (dict "root" $ "commands" (list (list "cluster" "status"))). The commands run one after
+another. */ -}}
+{{- define "jeton.operatorPod" -}}
+{{- $root := .root -}}
+{{- $last := sub (len .commands) 1 | int -}}
+restartPolicy: {{ default "OnFailure" .restartPolicy }}
+{{- include "jeton.pod" $root | nindent 0 }}
+{{- if $last }}
+initContainers:
+  {{- range $i, $command := initial .commands }}
+  {{- include "jeton.operatorContainer" (dict "root" $root "name" (printf "step-%d" $i) "command" $command "limits" $.limits) | nindent 2 }}
+  {{- end }}
+{{- end }}
+containers:
+  {{- include "jeton.operatorContainer" (dict "root" $root "name" (printf "step-%d" $last) "command" (last .commands) "limits" .limits) | nindent 2 }}
+volumes:
+  - name: cluster-key
+    secret: {secretName: {{ include "jeton.keySecret" $root }}, defaultMode: 0440}
+  {{- if .limits }}
+  - name: limits
+    configMap: {name: {{ include "jeton.fullname" $root }}-limits}
+  {{- end }}
+{{- end -}}
+
+{{- define "jeton.operatorContainer" -}}
+- name: {{ .name }}
+  image: {{ include "jeton.image" .root }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  args:
+    {{- range .command }}
+    - {{ . | quote }}
+    {{- end }}
+    - --server={{ include "jeton.seeds" (list .root "7700") }}
+    - --cluster-key-file=/etc/jeton/cluster/cluster.key
+  resources:
+    requests: {cpu: 10m, memory: 64Mi}
+    limits: {memory: 256Mi}
+  securityContext:
+    {{- include "jeton.security" .root | nindent 4 }}
+  volumeMounts:
+    - {name: cluster-key, mountPath: /etc/jeton/cluster, readOnly: true}
+    {{- if .limits }}
+    - {name: limits, mountPath: /etc/jeton/limits, readOnly: true}
+    {{- end }}
+{{- end -}}
