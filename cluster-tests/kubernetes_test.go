@@ -84,17 +84,23 @@ func (k *kubelet) shrink(d *drill, first *pod) {
 	for _, o := range before {
 		k.job(o)
 	}
-	for _, name := range []string{"jeton-4", "jeton-3"} {
-		p := k.pods[name]
-		k.remove(p)
-		k.forget(p)
-	}
-	for _, o := range after {
+	four, three := k.pods["jeton-4"], k.pods["jeton-3"]
+	k.remove(four)
+	k.forget(four)
+	for _, o := range after { // helm does not wait until all pods have ended
 		k.job(o)
 	}
+	if code := three.Stop(); code != 0 && !strings.Contains(three.Log(), "removed") {
+		k.Errorf("jeton-3 ended with exit code %d; it said:\n%s", code, three.Log())
+	}
+	k.Logf("jeton-3 was removed while it ran; its last words: %s", last(three.Log(), 300))
+	k.forget(three)
 	k.settled(first, 3)
 	d.load.Answered(d.perSecond)
 }
+
+// last are the last bytes of a text.
+func last(text string, n int) string { return text[max(0, len(text)-n):] }
 
 // upgrade puts another rendering in the place of the present one: with more or fewer nodes, and with the same pods.
 func (k *kubelet) upgrade(name string, replicas int) {
