@@ -1,0 +1,30 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNotes reads what helm says after an installation: it names the release's own pods, and nothing that is missing.
+func TestNotes(t *testing.T) {
+	c := loadChart(t)
+	for _, s := range sets(t) {
+		all, err := render(c, s.values, s.there)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes, name := all["jeton/templates/NOTES.txt"], "jeton"
+		if s.name == "secure" {
+			name = "limits"
+		}
+		if !strings.Contains(notes, "kubectl -n limits exec "+name+"-0 -- jeton cluster status\n") {
+			t.Errorf("%s: the notes do not say how to ask a node:\n%s", s.name, notes)
+		}
+		for _, wrong := range []string{"<no value>", "%!", "\n\n\n"} {
+			if strings.Contains(notes, wrong) {
+				t.Errorf("%s: the notes have %q:\n%s", s.name, wrong, notes)
+			}
+		}
+		t.Logf("%s:\n%s", s.name, notes)
+	}
+}
