@@ -170,7 +170,7 @@ func (k *kubelet) hosts() string { return filepath.Join(k.dir, "hosts") }
 // name writes the names of all pods, into the same file: it is mounted.
 func (k *kubelet) name() {
 	k.Helper()
-	text := "127.0.0.1 localhost\n"
+	text := "127.0.0.1 localhost\n" + k.lab.Router("shop") + " shop.shop.svc\n" // where the test listens
 	for _, p := range k.pods {
 		text += fmt.Sprintf("%s %s.jeton-nodes.limits.svc.cluster.local %s\n", p.address, p.name, p.name)
 	}
@@ -198,6 +198,7 @@ func (k *kubelet) volume(pod string, spec podSpec, name string) string {
 		k.Fatal(err)
 	}
 	for file, text := range files {
+		text = strings.ReplaceAll(text, "/etc/jeton/admin/", filepath.Join(k.dir, pod, "admin-tokens")+"/") // as documents name it
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			k.Fatal(err)
 		}
@@ -249,8 +250,14 @@ func (k *kubelet) command(p *pod, c container) (args, env []string) {
 // start starts a pod of the StatefulSet at a new address, with the volume that it has claimed.
 func (k *kubelet) start(name string) *pod {
 	k.Helper()
+	return k.launch(name, k.manifest.find(k.T, "StatefulSet", "jeton").Spec.Template.Spec)
+}
+
+// launch starts a pod at a new address.
+func (k *kubelet) launch(name string, spec podSpec) *pod {
+	k.Helper()
 	k.lives++
-	p := &pod{name: name, host: fmt.Sprintf("%s-life-%d", name, k.lives), spec: k.manifest.find(k.T, "StatefulSet", "jeton").Spec.Template.Spec}
+	p := &pod{name: name, host: fmt.Sprintf("%s-life-%d", name, k.lives), spec: spec}
 	p.address = k.lab.Host(p.host)
 	args, env := k.command(p, p.spec.Containers[0])
 	p.env = env
