@@ -23,6 +23,7 @@ const module = "github.com/jeton-dev/jeton"
 var mayImport = map[string][]string{
 	"internal/bearer":              {},
 	"internal/bound":               {},
+	"internal/build":               {},
 	"internal/door":                {},
 	"internal/exemplar":            {},
 	"internal/fault":               {},
@@ -100,7 +101,7 @@ var mayImport = map[string][]string{
 	},
 	"rpc/doors/extauthz":           {"internal/fault", "internal/metrics"},
 	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
-	"rpc/activity":                 {"internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
+	"rpc/activity":                 {"internal/build", "internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/fault", "internal/metrics", "rpc/activity", "rpc/web"},
 	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
 	"gateway/accesslog":            {},
@@ -143,6 +144,7 @@ var mayImport = map[string][]string{
 	"rpc/doors":              {"actor/limit", "internal/fault", "internal/metrics", "rpc/access", "rpc/credentials", "rpc/doors/extauthz", "rpc/doors/gubernator", "rpc/doors/kuadrant", "rpc/doors/rlqs", "rpc/doors/rls", "rpc/transport"},
 	"cmd/jeton/doctor":       {},
 	"cmd/jeton/doctor/facts": {},
+	"cmd/internal/manual":    {},
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.

@@ -12,6 +12,8 @@
 //	explain                              why a request was denied: a question to a gateway
 //	simulate                             limits against a log: no server, one call of cmd/simulate
 //	bench                                hands on to jeton-bench
+//	health                               whether one process is ready, for supervisors
+//	version, man                         what the binary tells of itself
 //
 // It is one package because each command is little more than its flags and one call of a package below: cmd/node,
 // cmd/gateway, rpc/client, gateway/keys. What the commands share with jeton-bench is cmd/internal/cli.
@@ -54,12 +56,12 @@ func rootVerb(env cli.Lookup) *cobra.Command {
 		Long: "jeton is a distributed rate limiter whose limits hold, through crashes, partitions and restarts.\n\n" +
 			"Exit codes: 0 done, or the answer is yes; 1 the answer is no: a check is denied, limits diff shows a difference,\n" +
 			"cluster status that no key can be decided, or doctor has found something; 2 error.",
-		Version: thisBuild().String(),
+		Version: thisVersion().String(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), holdVerb(), holdsVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
-		auditVerb(), topVerb(), doctorVerb(env), versionVerb(), benchVerb(), simulateVerb())
+		auditVerb(), topVerb(), doctorVerb(env), healthVerb(), versionVerb(), benchVerb(), simulateVerb(), manVerb())
 	cli.Prepare(root, env)
 	return root
 }

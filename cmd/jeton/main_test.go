@@ -15,6 +15,8 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -156,8 +158,8 @@ func TestLimitsVerb(t *testing.T) {
 
 func TestVersionVerb(t *testing.T) {
 	stdout, _, code := jeton(t, nil, "version", "--output", "json")
-	var b build
-	if err := json.Unmarshal([]byte(stdout), &b); err != nil || code != 0 || b.Go == "" {
+	var v version
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 || v.Go == "" || v.DiskFormat != datadir.FormatVersion || v.Protocol != gossip.ProtocolVersion {
 		t.Errorf("exit code %d, %v: %s", code, err, stdout)
 	}
 }
@@ -166,7 +168,7 @@ func TestVersionVerb(t *testing.T) {
 func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	for _, verb := range []string{
 		"serve", "dev", "gateway", "gateway schema", "gateway digest", "explain", "check", "hold", "settle", "bucket", "limits", "limits get", "limits diff", "limits apply",
-		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "keys", "keys make", "keys list", "keys revoke", "version",
+		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "keys", "keys make", "keys list", "keys revoke", "version", "health", "man", "completion", "completion bash", "completion fish",
 	} {
 		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {

@@ -31,7 +31,7 @@ func TestSlipsOfTheCommandLine(t *testing.T) {
 		"keys create":                   `did you mean jeton keys make?`,
 		"expl 17":                       `did you mean jeton explain?`,
 		"keys nonsense":                 `unknown command "nonsense" of jeton keys: use list, make or revoke: see jeton keys --help`,
-		"nonsense":                      `limits, serve, settle, simulate, top or version: see jeton --help`,
+		"nonsense":                      `limits, man, serve, settle, simulate, top or version: see jeton --help`,
 		"check login k -s here":         `unknown option -s: did you mean --server? see jeton check --help`,
 		"check login k -server here":    `unknown option -server: did you mean --server?`,
 		"check login k --sever here":    `unknown option --sever: did you mean --server?`,

@@ -3,57 +3,58 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/internal/build"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
-// A build is what the binary knows of itself.
-type build struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go"`
-	System  string `json:"system"`
+// A version is which jeton this is, and what it has in common with others.
+type version struct {
+	build.Info
+	DiskFormat int `json:"disk_format"` // that it writes; it reads all before
+	Protocol   int `json:"protocol"`    // that it speaks with other nodes
 }
 
-// String is the line for people.
-func (b build) String() string {
-	return strings.Join([]string{"jeton", b.Version, b.Commit, b.Go, b.System}, " ")
+func thisVersion() version {
+	return version{Info: build.This(), DiskFormat: datadir.FormatVersion, Protocol: gossip.ProtocolVersion}
 }
 
-func thisBuild() build {
-	b := build{Version: "(devel)", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
+// String is for people.
+func (v version) String() string {
+	var lines strings.Builder
+	line := func(name string, value any) { fmt.Fprintf(&lines, "\n%-12s %v", name, value) }
+	lines.WriteString("jeton " + v.Version)
+	if v.Commit != "" {
+		line("commit", v.Commit)
+		line("date", v.Date.Format(time.RFC3339))
+		line("modified", map[bool]string{true: "yes: the source was not that of the commit", false: "no"}[v.Modified])
 	}
-	if info.Main.Version != "" {
-		b.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			b.Commit = s.Value
-		}
-	}
-	return b
+	line("disk format", v.DiskFormat)
+	line("protocol", v.Protocol)
+	line("built with", v.Go+" for "+v.System)
+	return lines.String()
 }
 
 func versionVerb() *cobra.Command {
 	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print which jeton this is",
-		Example: "  jeton version --output json",
+		Use:   "version",
+		Short: "Print which jeton this is",
+		Long: "Print which jeton this is: its version, the commit that it was built from and the date of that, whether the source had\n" +
+			"changes beside it, the format of its data directories, and the protocol that its nodes speak with one another.",
+		Example: "  jeton version\n  jeton version --output json | jq .disk_format",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := thisBuild()
+			v := thisVersion()
 			if output.Value == "json" {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), b)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), v)
 			return err
 		},
 	}

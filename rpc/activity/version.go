@@ -1,11 +1,6 @@
 package activity
 
-import "runtime/debug"
+import "github.com/jeton-dev/jeton/internal/build"
 
 // Version is that of this binary, as a [Node] or a [Gateway] tells it.
-func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
+func Version() string { return build.This().Version }

@@ -37,7 +37,8 @@ const (
 // empty directory another program's.
 const ProbeFile = "PROBE"
 
-const formatVersion = 3 // 1 had no journal, 2 had a single epoch
+// FormatVersion is the format of the data directories that this program writes.
+const FormatVersion = 3 // 1 had no journal, 2 had a single epoch
 
 // The errors of a data directory.
 var (
@@ -93,7 +94,7 @@ func RaiseFormat(fs vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	if version, err := checkFormat(text, dir, path); err != nil || version == formatVersion {
+	if version, err := checkFormat(text, dir, path); err != nil || version == FormatVersion {
 		return err
 	}
 	if err := writeFormat(fs, path); err != nil {
@@ -107,9 +108,9 @@ func checkFormat(text, dir, path string) (version int, err error) {
 	if _, err := fmt.Sscanf(text, "jeton %d\n", &version); err != nil || version < 1 {
 		return 0, fmt.Errorf("%s does not begin with «jeton» and a version: is %s a data directory of jeton?", path, dir)
 	}
-	if version > formatVersion {
+	if version > FormatVersion {
 		return 0, fmt.Errorf("%w: %s has version %d, this jeton knows up to %d: run the jeton that wrote it, or a newer one",
-			ErrNewerFormat, dir, version, formatVersion)
+			ErrNewerFormat, dir, version, FormatVersion)
 	}
 	return version, nil
 }
@@ -138,7 +139,7 @@ func writeFormat(fs vfs.FS, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "jeton %d\n", formatVersion)
+	_, err = fmt.Fprintf(f, "jeton %d\n", FormatVersion)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

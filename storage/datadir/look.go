@@ -23,7 +23,7 @@ func Look(fs vfs.FS, dir string) (Seen, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	seen := Seen{Newest: formatVersion}
+	seen := Seen{Newest: FormatVersion}
 	path := fs.PathJoin(dir, FormatFile)
 	text, err := files.Read(fs, path)
 	if err == nil {

@@ -2,7 +2,7 @@
 //
 // An option is defined once, as a flag, and is filled from the command line, the environment or a file (options.go). A wrong
 // word is an error that names what was probably meant (arguments.go, variables.go). What is printed cannot steer a terminal
-// (terminal.go). Values of options are a [Choice] or a [Size]; a [Credential] is what a command shows to a node.
+// (terminal.go). Shells complete what can be typed (completion.go). Values of options are a [Choice] or a [Size]; a [Credential] is what a command shows to a node.
 //
 // Start with [Run].
 package cli
@@ -32,7 +32,6 @@ var ErrNo = errors.New("the answer is no")
 func Prepare(root *cobra.Command, env Lookup) {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return fillOptions(cmd.Flags(), env) }
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
 	checkArguments(root)
 	checkHelp(root)
@@ -44,6 +43,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	complete(root)
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return ExitOK

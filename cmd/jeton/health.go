@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/internal/plain"
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// A physician asks one process how it is.
+type physician struct {
+	remote
+
+	gateway string
+	live    bool
+}
+
+func healthVerb() *cobra.Command {
+	var p physician
+	cmd := &cobra.Command{
+		Use:        "health",
+		SuggestFor: []string{"ready", "readyz", "livez", "ping"},
+		Short:      "Say whether a node or a gateway is ready, for supervisors and containers",
+		Long: "Say whether a node is ready: it answers, and at least some keys can be decided, as GET /readyz says. With --gateway, ask a\n" +
+			"gateway instead, at its admin address. With --live, only whether the process answers: that is what a supervisor should\n" +
+			"ask that starts again what is not healthy, since starting nodes again brings back no majority that others have lost.\n\n" +
+			"Just the process at that address is asked, and no other node in its place.\n\n" +
+			"Exit codes: 0 yes; 1 no, or no answer in time; 2 wrong options.",
+		Example: "  jeton health\n  jeton health --live --server 10.0.0.1:7700 --cluster-key-file key\n  jeton health --gateway 127.0.0.1:7781",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask, err := p.asking()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), p.timeout)
+			defer cancel()
+			if err := ask(ctx); err != nil {
+				fmt.Fprintln(cmd.OutOrStdout(), plain.Lines(err.Error()))
+				return cli.ErrNo
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), map[bool]string{true: "live", false: "ready"}[p.live])
+			return err
+		},
+	}
+	p.addFlagsWith(cmd, 2*time.Second)
+	cmd.Flags().Lookup("server").Usage = "gRPC address of the node; also JETON_SERVER"
+	cmd.Flags().StringVar(&p.gateway, "gateway", "", "admin address of a gateway to ask instead of a node, such as 127.0.0.1:7781; also JETON_GATEWAY")
+	cmd.Flags().BoolVar(&p.live, "live", false, "only whether the process answers")
+	return cmd
+}
+
+// asking is what to ask, or what is wrong with the options.
+func (p *physician) asking() (ask func(context.Context) error, err error) {
+	if err := checkTimeout(p.timeout); err != nil {
+		return nil, err
+	}
+	if p.gateway != "" {
+		r, err := http.NewRequest(http.MethodGet, p.page(), http.NoBody) //nolint:noctx // it gets one when it is sent
+		if err != nil || r.URL.Host == "" || r.URL.Port() == "" {
+			return nil, fmt.Errorf("--gateway: %q is no address: write HOST:PORT, such as 127.0.0.1:7781", p.gateway)
+		}
+		return func(ctx context.Context) error { return askGateway(r.WithContext(ctx)) }, nil
+	}
+	servers, err := p.servers()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(servers) > 1:
+		return nil, fmt.Errorf("--server: %q: name one node, whose health is asked", p.server)
+	}
+	secure, err := p.credential.TLS()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return p.askNode(ctx, secure) }, nil
+}
+
+// page is the URL of what is asked of a gateway.
+func (p *physician) page() string {
+	base := strings.TrimSuffix(p.gateway, "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	if p.live {
+		return base + "/livez"
+	}
+	return base + "/readyz"
+}
+
+// maxVerdict is how much of a gateway's answer is read: its first line says how it is.
+const maxVerdict = 1 << 12
+
+func askGateway(r *http.Request) error {
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	a, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, maxVerdict))
+	if err != nil || a.StatusCode == http.StatusOK {
+		return err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return fmt.Errorf("%s answers %s: %s", r.URL, a.Status, first)
+}
+
+// askNode asks whether the node answers, and for more than that, which keys can be decided, as it sees it.
+func (p *physician) askNode(ctx context.Context, secure *tls.Config) error {
+	over := insecure.NewCredentials()
+	if secure != nil {
+		over = credentials.NewTLS(secure)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+p.server, grpc.WithTransportCredentials(over), grpc.WithNoProxy())
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // the answer has been read
+	m, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName})
+	switch {
+	case err != nil:
+		return fmt.Errorf("node at %s: %w", p.server, err)
+	case p.live:
+		return nil
+	case m.GetStatus() != healthpb.HealthCheckResponse_SERVING:
+		return fmt.Errorf("node at %s: it is %s", p.server, m.GetStatus())
+	}
+	said, err := pb.NewAdminClient(conn).Status(ctx, &pb.StatusRequest{})
+	if status.Code(err) == codes.FailedPrecondition {
+		return nil // it is alone: nothing but itself decides
+	}
+	if err != nil {
+		return fmt.Errorf("node at %s: %w", p.server, err)
+	}
+	var s cluster.Status
+	if err := json.Unmarshal(said.GetStatus(), &s); err != nil {
+		return fmt.Errorf("node at %s: it speaks another version of jeton: %w", p.server, err)
+	}
+	if verdictOf(s.Deciding, false) != nil {
+		return errors.New("not ready: no key can be decided: jeton cluster status shows why")
+	}
+	return nil
+}
