@@ -27,7 +27,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser test-site test-chart
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser test-site test-chart test-packages
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -51,6 +51,7 @@ vet: ## run go vet
 	$(step) "go vet in cluster-tests/browser" go -C cluster-tests/browser vet .
 	$(step) "go vet in cmd/site" go -C cmd/site vet .
 	$(step) "go vet in cluster-tests/chart" go -C cluster-tests/chart vet .
+	$(step) "go vet in cluster-tests/packages" go -C cluster-tests/packages vet .
 
 .PHONY: lint
 lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
@@ -59,10 +60,11 @@ lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
 	$(step) "golangci-lint in cluster-tests/browser" bash -c 'cd cluster-tests/browser && exec ../../$(bin)/golangci-lint run'
 	$(step) "golangci-lint in cmd/site" bash -c 'cd cmd/site && exec ../../$(bin)/golangci-lint run'
 	$(step) "golangci-lint in cluster-tests/chart" bash -c 'cd cluster-tests/chart && exec ../../$(bin)/golangci-lint run'
+	$(step) "golangci-lint in cluster-tests/packages" bash -c 'cd cluster-tests/packages && exec ../../$(bin)/golangci-lint run'
 	$(step) "buf lint" $(bin)/buf lint rpc/pb
 
 # Modules besides the one of this folder.
-modules := cmd/bench cmd/site cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator cluster-tests/chart
+modules := cmd/bench cmd/site cluster-tests/browser cluster-tests/caddy cluster-tests/collector cluster-tests/gubernator cluster-tests/chart cluster-tests/packages
 
 define check-module
 	$(step) "modules of $(1) are what its go.sum says" go -C $(1) mod verify
@@ -132,6 +134,14 @@ test-site: ## test the site: that it says what the pages say, its links and its 
 .PHONY: test-chart
 test-chart: ## test the Helm chart: render it, and hold it against the schemas of Kubernetes and the binary's options
 	$(step) "tests of the chart" bash .ci/gotest --none-skipped --in cluster-tests/chart -count=1 -timeout 15m .
+
+.PHONY: packages
+packages: ## make all that a release consists of into ./dist, but for signatures and images: make packages VERSION=0.1.0
+	$(step) "packages" bash .ci/packages $(if $(VERSION),--version $(VERSION))
+
+.PHONY: test-packages
+test-packages: ## test packages on a bare Debian, and the image's files, as root
+	$(step) "tests of packages" bash .ci/test-packages
 
 .PHONY: screenshots
 screenshots: export JETON_SCREENSHOTS := $(CURDIR)/docs/console
@@ -225,3 +235,4 @@ tools: ## build the tools that .ci/go.mod pins
 .PHONY: clean
 clean: ## remove what was built; the caches of Go stay
 	rm -rf jeton jeton-bench $(bin) clients/python/build clients/python/dist clients/python/*.egg-info site
+	rm -rf jeton jeton-bench dist $(bin) clients/python/build clients/python/dist clients/python/*.egg-info
