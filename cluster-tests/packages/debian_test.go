@@ -177,6 +177,9 @@ func get(t *testing.T, url string) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	r.Header.Set("X-Forwarded-Method", http.MethodGet) // a gateway that is asked by a proxy wants to know what for
+	r.Header.Set("X-Forwarded-Uri", "/")
+	r.Header.Set("X-Forwarded-For", "203.0.113.9")
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, err
@@ -187,7 +190,13 @@ func get(t *testing.T, url string) (status int, err error) {
 // mustAsk asks the machine's gateway whether a request may pass.
 func (m *machine) mustAsk(want int) {
 	m.Helper()
-	if got, err := get(m.T, "http://127.0.0.1:7782/auth"); got != want {
+	m.mustAskAt("127.0.0.1", want)
+}
+
+// mustAskAt asks a gateway at an address whether a request may pass.
+func (m *machine) mustAskAt(address string, want int) {
+	m.Helper()
+	if got, err := get(m.T, "http://"+address+":7782/auth"); got != want {
 		m.Errorf("the gateway answers %d, want %d: %v", got, want, err)
 	}
 }

@@ -1,0 +1,126 @@
+package packages
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checksums are those of what was built in a folder, by its name.
+func checksums(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		sums[name] = sum
+	}
+	return sums
+}
+
+// The same source, built in another folder, with another umask and other times of its files, makes the same bytes: archive, deb and rpm.
+func TestSameBytes(t *testing.T) {
+	first, again := checksums(t, filepath.Join(folder(t), "now")), checksums(t, filepath.Join(folder(t), "again"))
+	for _, end := range []string{".tar.gz", ".deb", ".rpm"} {
+		name := "jeton_0.1.0_linux_amd64" + end
+		file, err := os.ReadFile(filepath.Join(folder(t), "now", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != first[name] {
+			t.Errorf("%s is not what checksums.txt says", name)
+		}
+		if first[name] != again[name] || first[name] == "" {
+			t.Errorf("%s: %s, and built again %s", name, first[name], again[name])
+		}
+	}
+}
+
+// The rpm has the files of the deb, the same scripts, and marks the same files as the administrator's.
+func TestRPM(t *testing.T) {
+	file := filepath.Join(folder(t), "now", "jeton_0.1.0_linux_amd64.rpm")
+	ask := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "rpm", append([]string{"--dbpath", t.TempDir(), "--query", "--package", file}, args...)...).Output()
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		return string(out)
+	}
+	debian, err := exec.CommandContext(t.Context(), "dpkg-deb", "--fsys-tarfile", strings.TrimSuffix(file, ".rpm")+".deb").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.CommandContext(t.Context(), "tar", "t")
+	list.Stdin = strings.NewReader(string(debian))
+	inDeb, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := ask("--list")
+	for line := range strings.Lines(string(inDeb)) {
+		name := strings.TrimPrefix(strings.TrimSpace(line), ".")
+		if strings.HasSuffix(name, "/") || strings.Contains(name, "/zsh/") {
+			continue
+		}
+		if !strings.Contains(files, name+"\n") {
+			t.Errorf("the rpm has no %s", name)
+		}
+	}
+	if got, want := ask("--configfiles"), "/etc/jeton/gateway.yaml\n/etc/jeton/jeton.yaml\n/etc/jeton/limits.yaml\n"; got != want {
+		t.Errorf("files of the administrator: %q, want %q", got, want)
+	}
+	scripts := ask("--scripts")
+	for _, script := range []string{"postinstall", "preremove", "postremove"} {
+		text, err := os.ReadFile("../../deploy/packages/" + script + ".sh")
+		if err != nil || !strings.Contains(scripts, strings.TrimSpace(string(text))) {
+			t.Errorf("%s: %v: the rpm has other scripts:\n%s", script, err, scripts)
+		}
+	}
+}
+
+// The scripts do the same for an rpm, which numbers what is done, as for a deb, and nothing for a word that they do not know.
+func TestScripts(t *testing.T) {
+	m := newMachine(t, filepath.Join(folder(t), "debian"), "127.0.0.1")
+	for _, tt := range []struct{ script, args, want string }{
+		{"postinstall", "abort-upgrade", ""},
+		{"postinstall", "1", "nothing was started"},
+		{"postinstall", "2", "upgraded from the version before"},
+		{"preremove", "1", ""},
+		{"preremove", "upgrade", ""},
+		{"preremove", "0", ""},
+		{"postremove", "1", ""},
+		{"postremove", "upgrade", ""},
+		{"postremove", "0", "data of the node stays in /var/lib/jeton"},
+	} {
+		path := m.bring("../../deploy/packages/" + tt.script + ".sh")
+		said := m.must("sh", path, tt.args)
+		if tt.want == "" && said != "" || !strings.Contains(said, tt.want) {
+			t.Errorf("%s %s: %q, want %q", tt.script, tt.args, said, tt.want)
+		}
+	}
+	if got := m.owner("/var/lib/jeton"); got != "jeton:jeton" {
+		t.Errorf("the data belongs to %s", got)
+	}
+}
+
+// The notes of a release are its section of the changelog, and there is none for a version that it does not have.
+func TestReleaseNotes(t *testing.T) {
+	notes := func(version string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), "bash", "../../.ci/release-notes", version).Output()
+		return string(out), err
+	}
+	if said, err := notes("Unreleased"); err != nil || !strings.Contains(said, "### Added\n") || strings.Contains(said, "\n## ") {
+		t.Errorf("%v: %.200q", err, said)
+	}
+	if said, err := notes("v99.0.0"); err == nil {
+		t.Errorf("notes of a version that is not there: %.200q", said)
+	}
+}
