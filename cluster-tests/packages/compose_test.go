@@ -98,6 +98,18 @@ func TestCompose(t *testing.T) {
 	}
 }
 
+// Where Docker has compose, it takes compose.yaml too.
+func TestComposeConfig(t *testing.T) {
+	readComposition(t)
+	if exec.CommandContext(t.Context(), "docker", "compose", "version").Run() != nil {
+		t.Log("there is no docker compose here: compose.yaml is read by this test alone")
+		return
+	}
+	if said, err := exec.CommandContext(t.Context(), "docker", "compose", "--file", composeFolder+"compose.yaml", "config", "--quiet").CombinedOutput(); err != nil {
+		t.Errorf("docker compose config: %v: %s", err, said)
+	}
+}
+
 // A box is a container of a composition.
 type box struct {
 	*machine
