@@ -86,6 +86,35 @@ func TestRPM(t *testing.T) {
 	}
 }
 
+// rpm installs and removes its package as dpkg does, on a root file system that happens to be Debian's.
+func TestRPMInstalls(t *testing.T) {
+	m := newMachine(t, filepath.Join(folder(t), "debian"), "127.0.0.1")
+	rpm := func(want string, args ...string) {
+		t.Helper()
+		said, err := exec.CommandContext(t.Context(), "rpm", append([]string{"--root", m.root, "--nodeps"}, args...)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(said), want) {
+			t.Fatalf("rpm %q: %v: %s; want %q", args, err, said, want)
+		}
+	}
+	file := filepath.Join(folder(t), "now", "jeton_0.1.0_linux_amd64.rpm")
+	rpm("nothing was started", "--install", file)
+	rpm("upgraded from the version before", "--upgrade", "--replacepkgs", "--replacefiles", "--force", file)
+	m.write("/etc/jeton/limits.yaml", limits, 0o644)
+	if said := m.must("jeton", "version"); !strings.Contains(said, "jeton v0.1.0\n") {
+		t.Error(said)
+	}
+	rpm("data of the node stays in /var/lib/jeton", "--erase", "jeton")
+	if _, is := m.has("/usr/bin/jeton"); is {
+		t.Error("the program is there still")
+	}
+	if got := m.owner("/var/lib/jeton"); got != "jeton:jeton" {
+		t.Errorf("the data belongs to %s", got)
+	}
+	if m.read("/etc/jeton/limits.yaml.rpmsave") != limits {
+		t.Error("what the administrator changed is not kept")
+	}
+}
+
 // The scripts do the same for an rpm, which numbers what is done, as for a deb, and nothing for a word that they do not know.
 func TestScripts(t *testing.T) {
 	m := newMachine(t, filepath.Join(folder(t), "debian"), "127.0.0.1")
