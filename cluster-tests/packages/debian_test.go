@@ -25,7 +25,7 @@ const limits = "limits:\n  demo: {algorithm: token-bucket, capacity: 5, refill: 
 func TestDebian(t *testing.T) {
 	machines := make([]*machine, 3)
 	for i := range machines {
-		machines[i] = newMachine(t, filepath.Join(folder(t), "debian"), fmt.Sprintf("127.0.0.%d", i+1))
+		machines[i] = newMachine(t, debian(t), fmt.Sprintf("127.0.0.%d", i+1))
 		machines[i].installs()
 		machines[i].configure(string(rune('a'+i)), len(machines))
 	}

@@ -117,11 +117,11 @@ func (m *machine) freeze() {
 // copy does what a COPY says.
 func (i image) copy(t *testing.T, root string, words []string) {
 	t.Helper()
-	debian, mode, owner := "", "", ""
+	stage, mode, owner := "", "", ""
 	for ; strings.HasPrefix(words[0], "--"); words = words[1:] {
 		switch option, value, _ := strings.Cut(words[0], "="); option {
 		case "--from":
-			debian = filepath.Join(folder(t), "debian")
+			stage = debian(t)
 		case "--chmod":
 			mode = value
 		case "--chown":
@@ -130,7 +130,7 @@ func (i image) copy(t *testing.T, root string, words []string) {
 			t.Fatalf("COPY %s", words[0])
 		}
 	}
-	from, to := debian+words[0], filepath.Join(root, words[1])
+	from, to := stage+words[0], filepath.Join(root, words[1])
 	switch words[0] {
 	case "$TARGETPLATFORM/jeton":
 		from = filepath.Join(folder(t), "now", "jeton")

@@ -11,14 +11,25 @@ import (
 	"testing"
 )
 
-// folder is that of what .ci/test-packages has made: debian, the root file system; packages; and the image's binary.
+// folder is that of what .ci/test-packages has made: now, the packages and the binary of this source; before and again.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("JETON_PACKAGES")
-	if dir == "" {
-		t.Fatal("JETON_PACKAGES is not set: run make test-packages")
+	return variable(t, "JETON_PACKAGES")
+}
+
+// debian is the root file system of a bare Debian, which is not to be changed.
+func debian(t *testing.T) string {
+	t.Helper()
+	return variable(t, "JETON_DEBIAN")
+}
+
+func variable(t *testing.T, name string) string {
+	t.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		t.Fatal(name, " is not set: run make test-packages")
 	}
-	return dir
+	return value
 }
 
 // A machine is a root file system that can be changed, in a network that all machines share: each has an address of its own in 127.0.0.0/8.

@@ -16,7 +16,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachine(t, filepath.Join(folder(t), "debian"), "127.0.0.1")
+	m := newMachine(t, debian(t), "127.0.0.1")
 	m.bring(m.packageOf("now"))
 	m.bring(filepath.Join(folder(t), "now", "checksums.txt"))
 	blocks := strings.Split(string(page), marked)[1:]

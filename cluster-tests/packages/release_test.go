@@ -88,7 +88,7 @@ func TestRPM(t *testing.T) {
 
 // rpm installs and removes its package as dpkg does, on a root file system that happens to be Debian's.
 func TestRPMInstalls(t *testing.T) {
-	m := newMachine(t, filepath.Join(folder(t), "debian"), "127.0.0.1")
+	m := newMachine(t, debian(t), "127.0.0.1")
 	rpm := func(want string, args ...string) {
 		t.Helper()
 		said, err := exec.CommandContext(t.Context(), "rpm", append([]string{"--root", m.root, "--nodeps"}, args...)...).CombinedOutput()
@@ -117,7 +117,7 @@ func TestRPMInstalls(t *testing.T) {
 
 // The scripts do the same for an rpm, which numbers what is done, as for a deb, and nothing for a word that they do not know.
 func TestScripts(t *testing.T) {
-	m := newMachine(t, filepath.Join(folder(t), "debian"), "127.0.0.1")
+	m := newMachine(t, debian(t), "127.0.0.1")
 	for _, tt := range []struct{ script, args, want string }{
 		{"postinstall", "abort-upgrade", ""},
 		{"postinstall", "1", "nothing was started"},
