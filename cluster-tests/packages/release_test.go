@@ -43,6 +43,21 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// What is signed is the list of checksums and nothing else: cosign is asked once, for a bundle beside it, without a key and without a question.
+func TestSigned(t *testing.T) {
+	now := filepath.Join(folder(t), "now")
+	asked, err := os.ReadFile(filepath.Join(now, "cosign"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "sign-blob\n--bundle=dist/checksums.txt.sigstore.json\ndist/checksums.txt\n--yes\n"; string(asked) != want {
+		t.Errorf("cosign is asked %q, want %q", asked, want)
+	}
+	if _, err := os.Stat(filepath.Join(now, "checksums.txt.sigstore.json")); err != nil {
+		t.Error(err)
+	}
+}
+
 // The rpm has the files of the deb, the same scripts, and marks the same files as the administrator's.
 func TestRPM(t *testing.T) {
 	file := filepath.Join(folder(t), "now", "jeton_0.1.0_linux_amd64.rpm")
