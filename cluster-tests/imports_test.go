@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"ring/cluster/joining": {
 		"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/folder", "ring/cluster/gossip", "ring/cluster/lograte", "ring/cluster/message",
 	},
-	"ring/cluster/status":   {"ring", "ring/agreed", "ring/cluster/health"},
+	"ring/cluster/status":   {"ring", "ring/agreed", "ring/cluster/health", "ring/cluster/message"},
 	"ring/cluster/recovery": {"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/gossip", "ring/cluster/message"},
 	"ring/cluster": {
 		"internal/bound", "ring", "ring/agreed", "ring/cluster/clocks", "ring/cluster/consensus", "ring/cluster/driver", "ring/cluster/folder",
@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
 	"rpc/activity":                 {"internal/build", "internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/fault", "internal/metrics", "rpc/activity", "rpc/web"},
-	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
+	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "ring/cluster/message", "rpc/access", "rpc/web", "storage"},
 	"gateway/accesslog":            {},
 	"gateway/keys":                 {"actor/limit"},
 	"gateway/config":               {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},

@@ -23,10 +23,7 @@ import (
 // dialAs connects to a server as who has that key.
 func dialAs(t *testing.T, address string, k *key.Key) *grpc.ClientConn {
 	t.Helper()
-	creds, err := credentials.WithKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	creds := credentials.WithKey(k)
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds))
 	if err != nil {
 		t.Fatal(err)

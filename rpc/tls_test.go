@@ -68,10 +68,7 @@ func dialWith(t *testing.T, address string, creds grpccredentials.TransportCrede
 // keyTLS is what a holder of the key connects with, changed.
 func keyTLS(t *testing.T, k *key.Key, change func(*tls.Config)) *tls.Config {
 	t.Helper()
-	config, err := k.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := k.TLS()
 	if change != nil {
 		change(config)
 	}

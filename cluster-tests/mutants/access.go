@@ -4,6 +4,26 @@ package mutants
 func ofAccess() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
+			Name: "a dropped cluster key is accepted",
+			Why:  "a key is replaced because others may know it: who has the dropped one must be a stranger, or the rotation was for nothing",
+			Edits: []Edit{{
+				File: "ring/key/reload.go",
+				Old:  "	k.current.Store(&next)",
+				New:  "	next = append(next, now...)\n	k.current.Store(&next)",
+			}},
+			Caught: []Hunt{{Package: "./ring/key", Run: "^TestTLSFollowsTheFile$", Says: `who shows it is to be refused`}},
+		},
+		{
+			Name: "connections outlive their cluster key",
+			Why:  "who has connected with a key that is dropped must not go on over the open connection, which may last for years",
+			Edits: []Edit{{
+				File: "ring/key/reload.go",
+				Old:  "	k.conns.cutOutdated(next)",
+				New:  "",
+			}},
+			Caught: []Hunt{{Package: "./ring/key", Run: "^TestConnectionsEndWithTheirSecret$", Says: `has shown the dropped secret stays open`}},
+		},
+		{
 			Name: "a caller that checks may fill",
 			Why:  "a caller that may check may not fill buckets. Otherwise every caller can lift its own limit",
 			Edits: []Edit{{

@@ -156,7 +156,7 @@ func (s *Stage) identify(cfg Config) (*tls.Config, error) {
 		return nil, err
 	}
 	s.token = k.Token()
-	return k.TLS()
+	return k.TLS(), nil
 }
 
 // employ makes the operator and the callers. In a network of their own each of these is a host.

@@ -50,10 +50,7 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	withKey, err := credentials.WithKey(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
+	withKey := credentials.WithKey(ours)
 	ca := authority.New(t, "ours")
 	files := authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)
 	shown, err := credentials.CallerTLS(credentials.TLSFiles(authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)))

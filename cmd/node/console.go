@@ -32,7 +32,7 @@ func (n *Node) cookies() (*web.Cookies, error) {
 	if n.secrets.key == nil {
 		return web.NewCookies(nil)
 	}
-	return web.NewCookies([]byte(n.secrets.key.Token()))
+	return web.NewCookies(n.secrets.key.Cookies)
 }
 
 // streams is how many may follow the console at a listener: what one address may open besides is for checks, probes and Prometheus.

@@ -102,9 +102,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	}
 	var secure *tls.Config
 	if n.secrets.key != nil {
-		if secure, err = n.secrets.key.TLS(); err != nil {
-			return err
-		}
+		secure = n.secrets.key.TLS()
 	}
 	m.router, err = rpc.NewRouter(rpc.RouterConfig{
 		Self: m.id, Local: n.system, Tables: m.tables, Serving: m.serving, TLS: secure, Registerer: n.metrics, Tracer: n.cfg.Tracer,

@@ -11,14 +11,13 @@ import (
 	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
-// rereadEvery is how often the files of certificates and tokens are looked at. They are small.
+// rereadEvery is how often the files of keys, certificates and tokens are looked at. They are small.
 const rereadEvery = 2 * time.Second
 
 // redisTokenOption names the file with the tokens of clients that speak Redis' protocol.
 const redisTokenOption = "redis-token-file"
 
-// secrets are what a node knows others by: the cluster key, which stays as it was read, and certificates and tokens, which
-// follow their files.
+// secrets are what a node knows others by: the cluster key, certificates and tokens. All follow their files.
 type secrets struct {
 	key          *key.Key                  // nil for none
 	certificates *credentials.Certificates // nil: callers speak plainly
@@ -42,6 +41,10 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 	s.log = cfg.Logger
 	if cfg.ClusterKeyFile != "" {
 		if s.key, err = key.Read(cfg.ClusterKeyFile, cfg.Insecure); err != nil {
+			return err
+		}
+		s.watched = append(s.watched, &watchedFiles{options: "cluster-key-file", reload: s.key.Reload})
+		if err := metrics.Register(keyMetrics{s.key}); err != nil {
 			return err
 		}
 	}

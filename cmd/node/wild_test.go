@@ -179,11 +179,7 @@ func startVictim(f *testing.F, secret string) *victim {
 		if err != nil {
 			f.Fatal(err)
 		}
-		proof, err := credentials.WithKey(k)
-		if err != nil {
-			f.Fatal(err)
-		}
-		v.keyed = dial(grpc.WithTransportCredentials(proof))
+		v.keyed = dial(grpc.WithTransportCredentials(credentials.WithKey(k)))
 	}
 	return v
 }

@@ -152,7 +152,7 @@ func (c *Cluster) assemble() {
 	})
 	c.health = health.New(health.Config{
 		ID: config.ID, Process: c.process, State: c.State, Changed: c.Changed, Others: c.otherMembers, Peers: config.Peers,
-		Refuses: config.Refuses, Stalled: config.Stalled, Report: config.OnDeciding, Logger: c.logger,
+		Refuses: config.Refuses, Stalled: config.Stalled, Keys: c.keys, Report: config.OnDeciding, Logger: c.logger,
 	})
 }
 

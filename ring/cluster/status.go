@@ -96,11 +96,11 @@ func (c *Cluster) nodeStatus(n agreed.Node, h health.Heard, role string, share r
 		ID: n.ID, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Gossip: n.Gossip, Raft: n.Raft,
 		Alive: true, Leaving: n.Leaving, Draining: n.Draining, Role: cmp.Or(role, "none"),
 		Owner: share.Owner, Replica: share.Replica, Mark: n.Mark,
-		Answering: cmp.Or(h.Answering, health.Unreachable), Refuses: h.Refuses,
+		Answering: cmp.Or(h.Answering, health.Unreachable), Refuses: h.Refuses, Keys: h.Keys,
 	}
 	switch {
 	case n.ID == c.config.ID:
-		told.Answering, told.Refuses = health.Answers, c.health.Refuses()
+		told.Answering, told.Refuses, told.Keys = health.Answers, c.health.Refuses(), c.keys()
 	case h.Answering == health.Suspect || h.Answering == health.Unreachable:
 		told.SilentSeconds = time.Since(h.Since).Round(time.Millisecond).Seconds()
 	}
@@ -113,6 +113,22 @@ func (c *Cluster) nodeStatus(n agreed.Node, h health.Heard, role string, share r
 		told.ClockAheadMS = &ms
 	}
 	return told
+}
+
+// keys are the secrets of the cluster key that are in force here; nil without one.
+func (c *Cluster) keys() (all []message.KeyUse) {
+	if c.config.Key == nil {
+		return nil
+	}
+	for _, u := range c.config.Key.Uses() {
+		told := message.KeyUse{Name: u.Name, Connections: u.Open}
+		if !u.Last.IsZero() {
+			seconds := time.Since(u.Last).Round(time.Second).Seconds()
+			told.UsedSeconds = &seconds
+		}
+		all = append(all, told)
+	}
+	return all
 }
 
 // roles are what the nodes are in raft, as far as this node knows.

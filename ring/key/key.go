@@ -1,86 +1,118 @@
 // Package key is the cluster key: one secret, shared by nodes and operators, that authenticates them to each other. Each use
 // has a key of its own that is derived from it; none of them reveals anything about another:
 //
-//	secret → Gossip   encrypts the gossip of the nodes about their membership
-//	       → TLS      authenticates and encrypts calls between nodes, and operators' calls
-//	       → Token    authenticates operators' HTTP requests
+//	secret → Seals     encrypt the gossip of the nodes about their membership
+//	       → TLS       authenticates and encrypts calls between nodes, and operators' calls
+//	       → Token     authenticates operators' HTTP requests
+//	       → Name      tells people two secrets apart
 //
-// A holder of the secret may do everything. Start with [Read].
+// While the secret is replaced by another one, a file holds both: the first is shown to others, and all are accepted. A [Key] follows
+// its file with [Key.Reload]. A holder of a secret may do everything. Start with [Read].
 package key
 
 import (
-	"bytes"
-	"crypto/hkdf"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/jeton-dev/jeton/ring/secret"
 )
 
-// MinSecret is the minimum length of a secret in bytes, without white space at its ends.
-const MinSecret = 16
-
-// MaxSecret is the maximum size of a key file in bytes.
-const MaxSecret = 4096
-
-// Sizes of derived keys, in bytes.
-const (
-	gossipSize = 32 // AES-256
-	seedSize   = 32 // of an ed25519 key
-	tokenSize  = 32
-)
-
-// A Key is the cluster key. Printing it does not reveal it. It is safe for concurrent use.
+// A Key is the cluster key: one secret or several. Printing it does not reveal them. It is safe for concurrent use.
 type Key struct {
-	root []byte // the pseudorandom key of HKDF
+	file     string // empty: it stays as it is
+	insecure bool
+
+	current atomic.Pointer[[]*one] // at least one; the first is shown
+
+	reloading sync.Mutex // one change at a time
+
+	conns conns
+
+	mu        sync.Mutex // of what follows
+	listeners map[*func()]struct{}
 }
 
-// Read reads the key from a text file of 16 to 4096 bytes, ignoring white space at both ends. The text should be random, as
-// from `openssl rand -base64 32`: any client that reaches a port can test guesses. Unless insecure is set, Read refuses a file
-// that other users may read, as [secret.Read] does.
+// Read reads the key from a text file: see [New]. The text should be random, as from `openssl rand -base64 32`: any client that
+// reaches a port can test guesses. Unless insecure is set, Read refuses a file that other users may read, as [secret.Read] does.
 func Read(path string, insecure bool) (*Key, error) {
-	text, err := secret.Read(path, MaxSecret, insecure)
+	all, err := readFile(path, insecure)
 	if err != nil {
-		return nil, fmt.Errorf("cluster key file: %w", err)
+		return nil, err
 	}
-	k, err := New(text)
-	if err != nil {
-		return nil, fmt.Errorf("cluster key file %s: %w", path, err)
-	}
+	k := &Key{file: path, insecure: insecure}
+	k.current.Store(&all)
 	return k, nil
 }
 
-// New derives the key from the text of a key file. It does not keep text.
-func New(text []byte) (*Key, error) {
-	if len(text) > MaxSecret {
-		return nil, fmt.Errorf("a cluster key has at most %d bytes: is this the key?", MaxSecret)
-	}
-	trimmed := bytes.TrimSpace(text)
-	if len(trimmed) < MinSecret {
-		return nil, fmt.Errorf("a cluster key has at least %d bytes, and this one has %d: make one with `openssl rand -base64 32`",
-			MinSecret, len(trimmed))
-	}
-	root, err := hkdf.Extract(sha256.New, trimmed, []byte("jeton cluster key"))
+// readFile reads the secrets of a key file. The error names it.
+func readFile(path string, insecure bool) ([]*one, error) {
+	text, err := secret.Read(path, maxFile, insecure)
 	if err != nil {
-		return nil, fmt.Errorf("cluster key: %w", err)
+		return nil, fmt.Errorf("cluster key file: %w", err)
 	}
-	return &Key{root: root}, nil
+	all, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("cluster key file %s: %w", path, err)
+	}
+	return all, nil
 }
 
-// Gossip is the key of 32 bytes that encrypts gossip.
-func (k *Key) Gossip() []byte { return k.derive("gossip", gossipSize) }
-
-// Token is the bearer token of an HTTP request: 64 hexadecimal digits. Compare it in constant time.
-func (k *Key) Token() string { return hex.EncodeToString(k.derive("token", tokenSize)) }
-
-// derive derives the key for one purpose.
-func (k *Key) derive(purpose string, size int) []byte {
-	derived, err := hkdf.Expand(sha256.New, k.root, "jeton "+purpose, size)
+// New derives the key from the text of a key file: a secret of 16 to 4096 bytes, without white space at both ends; or several, with
+// a line --- between them. It does not keep text.
+func New(text []byte) (*Key, error) {
+	all, err := parse(text)
 	if err != nil {
-		panic(fmt.Sprintf("key: deriving %d bytes for %s: %v", size, purpose, err)) // only more than 8160 bytes cannot be had
+		return nil, err
 	}
-	return derived
+	k := &Key{}
+	k.current.Store(&all)
+	return k, nil
+}
+
+// all are the secrets in force, the first of which is shown to others.
+func (k *Key) all() []*one { return *k.current.Load() }
+
+// Token is the bearer token of an HTTP request: 64 hexadecimal digits, of the first secret. To find out whether a token counts, ask
+// [Key.HasToken].
+func (k *Key) Token() string { return k.all()[0].token }
+
+// HasToken says whether a token is that of one of the secrets, in a time that does not depend on the token.
+func (k *Key) HasToken(token string) bool {
+	found := false
+	for _, o := range k.all() {
+		if o.hasToken(token) {
+			found = true
+			o.use(OverToken)
+		}
+	}
+	return found
+}
+
+// Seals are what gossip is sealed with: the first seals, and all open.
+func (k *Key) Seals() []Seal {
+	seals := make([]Seal, 0, MaxSecrets)
+	for _, o := range k.all() {
+		seals = append(seals, Seal{o.seal, o})
+	}
+	return seals
+}
+
+// GossipKeys are the keys of 32 bytes that encrypt gossip: the first seals, and all open.
+func (k *Key) GossipKeys() (keys [][]byte) {
+	for _, o := range k.all() {
+		keys = append(keys, slices.Clone(o.gossip))
+	}
+	return keys
+}
+
+// Cookies are secrets for sealing cookies: the first seals, and all open.
+func (k *Key) Cookies() (secrets [][]byte) {
+	for _, o := range k.all() {
+		secrets = append(secrets, []byte(o.token))
+	}
+	return secrets
 }
 
 // Format prints no secrets, whatever the verb.

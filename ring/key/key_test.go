@@ -72,7 +72,7 @@ func TestDerivedKeysAreFixed(t *testing.T) {
 	if got := k.Token(); got != "9bb68e40537b8ec731f0d4047565a95ad0803661fa2b9ab348f146c533dbf952" {
 		t.Errorf("the token is %s", got)
 	}
-	if got := hex.EncodeToString(k.Gossip()); got != "37439d6ee973e7aa4d76ffce820a6ffaca91fc459885895a6cbffb699f0970cc" {
+	if got := hex.EncodeToString(k.GossipKeys()[0]); got != "37439d6ee973e7aa4d76ffce820a6ffaca91fc459885895a6cbffb699f0970cc" {
 		t.Errorf("the gossip key is %s", got)
 	}
 }
@@ -81,12 +81,8 @@ func TestDerivedKeysDiffer(t *testing.T) {
 	seen := map[string]string{}
 	for _, secret := range []string{secret, secret + "!"} {
 		k := newKey(t, secret)
-		config, err := k.TLS()
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed := config.Certificates[0].PrivateKey.(interface{ Seed() []byte }).Seed()
-		for what, derived := range map[string]string{"token": k.Token(), "gossip": hex.EncodeToString(k.Gossip()), "tls": hex.EncodeToString(seed)} {
+		seed := shownBy(t, k.TLS()).PrivateKey.(interface{ Seed() []byte }).Seed()
+		for what, derived := range map[string]string{"token": k.Token(), "gossip": hex.EncodeToString(k.GossipKeys()[0]), "tls": hex.EncodeToString(seed)} {
 			what += " of " + secret
 			if len(derived) != 64 {
 				t.Errorf("the %s has %d digits, want 64", what, len(derived))

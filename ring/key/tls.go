@@ -2,73 +2,63 @@ package key
 
 import (
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/subtle"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
-	"fmt"
-	"math/big"
-	"time"
 )
-
-// serverName is the server name in every hello and certificate, whatever the address: so no node's name is visible on the
-// network. No host can have this name, so that a node that has other certificates too recognizes a client with the cluster
-// key by its hello.
-const serverName = "cluster-key.jeton.invalid"
 
 // ErrOtherKey means that the other end of a connection has another cluster key, or none.
 var ErrOtherKey = errors.New("the other end does not have this cluster key: compare the cluster key files")
 
 // TLS is the configuration for both ends of a connection between holders of the key: mutual TLS 1.3. The key pair is derived
-// from the key, so all holders have the same one; a certificate with any other is refused, whatever signed it. Names and times
-// in certificates are ignored.
+// from a secret, so all its holders have the same one; a certificate with any other than those of the secrets in force is refused,
+// whatever signed it. Names and times in certificates are ignored. Each handshake shows the secret that is the first one then.
 //
 // In TLS 1.3 a client completes its handshake before the server has checked its certificate: a client that is refused gets
 // the error at its first read. Each call makes a new configuration, which the caller may change. Its ServerName is always the
 // same, and no host's: a client with that name in its hello uses the cluster key.
-func (k *Key) TLS() (*tls.Config, error) {
-	private := ed25519.NewKeyFromSeed(k.derive("tls", seedSize))
-	public, ok := private.Public().(ed25519.PublicKey)
-	if !ok {
-		return nil, errors.New("cluster key: an ed25519 key has a public key of another kind")
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: serverName},
-		DNSNames:     []string{serverName},
-		NotBefore:    time.Unix(0, 0),
-		NotAfter:     time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC), // no date, as RFC 5280 writes it
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	if err != nil {
-		return nil, fmt.Errorf("cluster key: its certificate: %w", err)
-	}
+func (k *Key) TLS() *tls.Config {
 	return &tls.Config{
-		MinVersion:   tls.VersionTLS13,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: private}},
-		ClientAuth:   tls.RequireAnyClientCert,
-		ServerName:   serverName,
-		NextProtos:   []string{"h2"},
+		MinVersion:           tls.VersionTLS13,
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &k.all()[0].certificate, nil },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &k.all()[0].certificate, nil },
+		ClientAuth:           tls.RequireAnyClientCert,
+		ServerName:           serverName,
+		NextProtos:           []string{"h2"},
 		// Only the public key counts, not the chain; TLS proves that the other end has the private key.
 		InsecureSkipVerify:     true,
-		VerifyConnection:       func(state tls.ConnectionState) error { return sameKey(state, public) },
+		VerifyConnection:       k.verify,
 		SessionTicketsDisabled: true, // each connection authenticates itself
-	}, nil
+	}
 }
 
-// sameKey checks that the other end's certificate has this public key. TLS calls it for every connection, also a resumed
-// one.
-func sameKey(state tls.ConnectionState, public ed25519.PublicKey) error {
-	if len(state.PeerCertificates) == 0 {
+// verify checks that the other end's certificate has the public key of a secret in force. TLS calls it for every connection, also a
+// resumed one.
+func (k *Key) verify(state tls.ConnectionState) error {
+	o := shownBy(state, k.all())
+	if o == nil {
 		return ErrOtherKey
+	}
+	o.use(OverTLS)
+	return nil
+}
+
+// Proves says whether the other end of a connection has proved to have a secret that is in force now.
+func (k *Key) Proves(state tls.ConnectionState) bool { return shownBy(state, k.all()) != nil }
+
+// shownBy is the one of the secrets that the other end of a connection has shown; nil for another one, or none.
+func shownBy(state tls.ConnectionState, all []*one) (shown *one) {
+	if len(state.PeerCertificates) == 0 {
+		return nil
 	}
 	theirs, ok := state.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
-	if !ok || subtle.ConstantTimeCompare(theirs, public) != 1 {
-		return ErrOtherKey
+	if !ok {
+		return nil
 	}
-	return nil
+	for _, o := range all {
+		if subtle.ConstantTimeCompare(theirs, o.public) == 1 {
+			shown = o
+		}
+	}
+	return shown
 }

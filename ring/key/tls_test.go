@@ -92,11 +92,17 @@ func talk(t *testing.T, server, client *tls.Config) *outcome {
 
 func config(t *testing.T, secret string) *tls.Config {
 	t.Helper()
-	config, err := newKey(t, secret).TLS()
+	return newKey(t, secret).TLS()
+}
+
+// shownBy is the certificate that a configuration shows now.
+func shownBy(t *testing.T, config *tls.Config) tls.Certificate {
+	t.Helper()
+	certificate, err := config.GetCertificate(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config
+	return *certificate
 }
 
 func TestHoldersOfTheKeyTalk(t *testing.T) {
@@ -114,7 +120,7 @@ func TestHoldersOfTheKeyTalk(t *testing.T) {
 // stranger is a certificate with a key pair of its own. It copies all names from the cluster's.
 func stranger(t *testing.T, weak bool) tls.Certificate {
 	t.Helper()
-	original, err := x509.ParseCertificate(config(t, secret).Certificates[0].Certificate[0])
+	original, err := x509.ParseCertificate(shownBy(t, config(t, secret)).Certificate[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,14 +153,16 @@ func TestAServerRefusesAllOthers(t *testing.T) {
 		change(c)
 		return c
 	}
-	genuine := config(t, secret).Certificates[0]
+	genuine := shownBy(t, config(t, secret))
 	for what, test := range map[string]struct {
 		client *tls.Config
 		other  bool // refused because of its key
 	}{
-		"another key": {credulous(func(c *tls.Config) { c.Certificates = config(t, "another cluster's secret").Certificates }), true},
-		"a stranger":  {credulous(func(c *tls.Config) { c.Certificates = []tls.Certificate{stranger(t, false)} }), true},
-		"an RSA key":  {credulous(func(c *tls.Config) { c.Certificates = []tls.Certificate{stranger(t, true)} }), true},
+		"another key": {credulous(func(c *tls.Config) {
+			c.Certificates = []tls.Certificate{shownBy(t, config(t, "another cluster's secret"))}
+		}), true},
+		"a stranger": {credulous(func(c *tls.Config) { c.Certificates = []tls.Certificate{stranger(t, false)} }), true},
+		"an RSA key": {credulous(func(c *tls.Config) { c.Certificates = []tls.Certificate{stranger(t, true)} }), true},
 		"a second certificate that is the cluster's": {credulous(func(c *tls.Config) {
 			own := stranger(t, false)
 			own.Certificate = append(own.Certificate, genuine.Certificate...)
@@ -185,7 +193,7 @@ func TestAServerRefusesAllOthers(t *testing.T) {
 
 func TestAClientRefusesAllOthers(t *testing.T) {
 	for what, certificate := range map[string]tls.Certificate{
-		"another key": config(t, "another cluster's secret").Certificates[0],
+		"another key": shownBy(t, config(t, "another cluster's secret")),
 		"a stranger":  stranger(t, false),
 		"an RSA key":  stranger(t, true),
 	} {

@@ -16,21 +16,19 @@ import (
 )
 
 // WithKey are the credentials that nodes and operators present to a node: TLS in which both sides prove that they have the cluster key.
-// With a nil key it is plain HTTP/2, and proves nothing. The error is the key's.
-func WithKey(k *key.Key) (credentials.TransportCredentials, error) {
+// With a nil key it is plain HTTP/2, and proves nothing.
+func WithKey(k *key.Key) credentials.TransportCredentials {
 	if k == nil {
-		return insecure.NewCredentials(), nil
+		return insecure.NewCredentials()
 	}
-	config, err := k.TLS()
-	if err != nil {
-		return nil, fmt.Errorf("cluster key: %w", err)
-	}
-	return keyCredentials{credentials.NewTLS(config)}, nil
+	return keyCredentials{credentials.NewTLS(k.TLS()), k}
 }
 
 // keyCredentials are those of WithKey. Their errors say what may be wrong.
 type keyCredentials struct {
 	credentials.TransportCredentials
+
+	key *key.Key
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
@@ -42,12 +40,15 @@ func (c keyCredentials) ClientHandshake(ctx context.Context, authority string, r
 	if err != nil {
 		return nil, nil, fmt.Errorf("TLS with the cluster key: %w", err)
 	}
+	if shown, ok := info.(credentials.TLSInfo); ok {
+		conn = c.key.Hold(conn, raw, shown.State)
+	}
 	return conn, info, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (c keyCredentials) Clone() credentials.TransportCredentials {
-	return keyCredentials{c.TransportCredentials.Clone()}
+	return keyCredentials{c.TransportCredentials.Clone(), c.key}
 }
 
 // A keyInfo says of a connection that the caller has the cluster key.

@@ -3,7 +3,6 @@ package credentials
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -56,6 +55,7 @@ type Port struct {
 	credentials.TransportCredentials // plain
 
 	tls     credentials.TransportCredentials // nil without a cluster key and without certificates
+	holders *key.Key                         // the cluster key; nil for none
 	key     *tls.Config                      // nil without a cluster key
 	callers func() (*tls.Config, error)      // nil: callers speak plainly
 	refuser *plainRefuser                    // nil: likewise
@@ -63,17 +63,14 @@ type Port struct {
 	pending *pending
 }
 
-// NewPort makes a Port, which is to be stopped. The error is the key's, or says why the metrics cannot be registered.
+// NewPort makes a Port, which is to be stopped. The error says why the metrics cannot be registered.
 func NewPort(cfg PortConfig) (*Port, error) {
 	p := &Port{
 		TransportCredentials: insecure.NewCredentials(), callers: cfg.Callers, refused: newRefused(), pending: newPending(),
 	}
 	if cfg.Key != nil {
-		config, err := cfg.Key.TLS()
-		if err != nil {
-			return nil, fmt.Errorf("cluster key: %w", err)
-		}
-		p.key, p.tls = config, credentials.NewTLS(config)
+		p.holders, p.key = cfg.Key, cfg.Key.TLS()
+		p.tls = credentials.NewTLS(p.key)
 	}
 	if err := metrics.Register(cfg.Registerer, p.refused); err != nil {
 		return nil, err
@@ -150,11 +147,12 @@ func (p *Port) handshake(raw net.Conn, of *bound.Conn) (net.Conn, credentials.Au
 		p.refused.WithLabelValues(refusedTLS).Inc()
 		return nil, nil, err
 	}
-	if p.proved(info) {
+	shown, ok := info.(credentials.TLSInfo)
+	if ok && p.holders != nil && p.holders.Proves(shown.State) {
 		prove(of, bound.Node)
-		return secured, keyInfo{info}, nil
+		return p.holders.Hold(secured, raw, shown.State), keyInfo{info}, nil
 	}
-	if shown, ok := info.(credentials.TLSInfo); ok && len(shown.State.PeerCertificates) > 0 {
+	if ok && len(shown.State.PeerCertificates) > 0 {
 		prove(of, bound.Caller)
 	}
 	return secured, info, nil
@@ -165,12 +163,6 @@ func prove(of *bound.Conn, proof bound.Proof) {
 	if of != nil {
 		of.Prove(proof)
 	}
-}
-
-// proved says whether the other side of a TLS connection has proved to have the cluster key.
-func (p *Port) proved(info credentials.AuthInfo) bool {
-	shown, ok := info.(credentials.TLSInfo)
-	return ok && p.key != nil && p.key.VerifyConnection(shown.State) == nil
 }
 
 // Clone implements credentials.TransportCredentials.

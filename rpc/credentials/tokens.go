@@ -23,7 +23,7 @@ const maxTokenFile = 1 << 20
 
 // TokensConfig says which Tokens there are. At least one of Key and File is required.
 type TokensConfig struct {
-	// Key is the cluster key, whose own token counts (`jeton cluster token`); nil for none.
+	// Key is the cluster key, whose own tokens count (`jeton cluster token`), those in force; nil for none.
 	Key *key.Key
 	// File has tokens, one per line: see [bearer.Parse]. Empty for none.
 	File string
@@ -97,11 +97,8 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// put puts tokens in force beside that of the key.
+// put puts the tokens of a file in force.
 func (t *Tokens) put(found []string, names map[string]string) {
-	if t.cfg.Key != nil {
-		found = append(found, t.cfg.Key.Token())
-	}
 	t.current.Store(&tokenSet{bearer.NewSet(found...), names})
 }
 
@@ -140,7 +137,7 @@ func (t *Tokens) Name(token string) string {
 	switch {
 	case t == nil:
 		return "a token"
-	case t.cfg.Key != nil && token == t.cfg.Key.Token():
+	case t.cfg.Key != nil && t.cfg.Key.HasToken(token):
 		return "token of the cluster key"
 	case t.cfg.Local:
 		return "token of the data directory"
@@ -170,4 +167,6 @@ func (t *Tokens) Where() string {
 }
 
 // has says whether a token counts. Nil has none.
-func (t *Tokens) has(token string) bool { return t != nil && t.current.Load().Has(token) }
+func (t *Tokens) has(token string) bool {
+	return t != nil && (t.current.Load().Has(token) || t.cfg.Key != nil && t.cfg.Key.HasToken(token))
+}

@@ -52,7 +52,9 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 	say("%s, as %s sees it\n\ncluster\t%s\nleader\t%s\n", s.Deciding.String(), s.Node, s.Cluster, leader)
 	say("table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",
 		s.Version, s.Partitions, s.LowestEpoch, s.HighestEpoch, replicas(s), floors(s))
-	say("moves\t%s\nlimits\tversion %d\n\n", moves(s), s.LimitsVersion)
+	say("moves\t%s\nlimits\tversion %d\n", moves(s), s.LimitsVersion)
+	sayKeys(say, s)
+	fmt.Fprintln(table)
 	fmt.Fprintln(table, "node\tzone\tis\traft\towner of\treplica of\tclock\tgRPC\tid")
 	for i := range s.Nodes {
 		n := &s.Nodes[i]

@@ -9,6 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // told is a cluster that says what it was made to say.
@@ -28,6 +29,26 @@ func someStatus() cluster.Status {
 			{ID: ring.NodeID{2}, Name: "b", GRPC: "b:7700", Alive: true, Answering: health.Answers, Role: "leader", Draining: true, Replica: 3, ClockAheadMS: &ahead},
 			{ID: ring.NodeID{3}, Name: "c", GRPC: "c:7700", DeadSeconds: 80, Answering: health.Unreachable, SilentSeconds: 90, Role: "voter"},
 		},
+	}
+}
+
+// TestKeysOfTheStatus shows a cluster in the middle of a rotation of its key.
+func TestKeysOfTheStatus(t *testing.T) {
+	s, ago := someStatus(), 90.0
+	s.Nodes[0].Keys = []message.KeyUse{{Name: "3fa2", Connections: 4}, {Name: "90bc", UsedSeconds: &ago}}
+	s.Nodes[1].Keys = []message.KeyUse{{Name: "90bc"}}
+	page := new(strings.Builder)
+	if err := WriteStatus(page, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"key 3fa2  shown by a; refused by b; in use: 4 open connections\n",
+		"key 90bc  shown by b; only accepted by a; used last 1m30s ago\n",
+		"keys of   c: not known\n",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
 	}
 }
 

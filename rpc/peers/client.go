@@ -51,19 +51,15 @@ var _ cluster.Peers = (*Client)(nil)
 // errClosed answers what is asked after Close.
 var errClosed = errors.New("the connections to other nodes are closed")
 
-// NewClient makes a Client, which is to be closed. The error says what is missing in cfg, what is wrong with the key, or why
-// the metrics cannot be registered.
+// NewClient makes a Client, which is to be closed. The error says what is missing in cfg, or why the metrics cannot be
+// registered.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Now == nil || cfg.ID == (ring.NodeID{}) {
 		return nil, errors.New("peers: ID and Now are required")
 	}
-	proof, err := credentials.WithKey(cfg.Key)
-	if err != nil {
-		return nil, err
-	}
 	c := &Client{remotes: map[string]*remote{}, dialer: dialer{
 		cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), metrics: newMetrics(), sent: newSentLedgers(cmp.Or(cfg.LedgerMemory, defaultLedgerMemory)),
-		secured: grpc.WithTransportCredentials(proof), answerWithin: answerWithin,
+		secured: grpc.WithTransportCredentials(credentials.WithKey(cfg.Key)), answerWithin: answerWithin,
 	}}
 	if err := metrics.Register(cfg.Registerer, c.metrics.collectors()...); err != nil {
 		return nil, err

@@ -413,10 +413,7 @@ func wantCode(t *testing.T, err error, code codes.Code, says string) {
 // dialAs connects to a server as who has that key.
 func dialAs(t *testing.T, address string, k *key.Key) *grpc.ClientConn {
 	t.Helper()
-	creds, err := credentials.WithKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	creds := credentials.WithKey(k)
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds))
 	if err != nil {
 		t.Fatal(err)

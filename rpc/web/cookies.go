@@ -36,15 +36,27 @@ var ErrTokenTooLong = errors.New("the token is too long for a browser's cookie: 
 //	base64url ─ AES-256-GCM ─ until, 8 bytes, seconds since the Unix epoch ─ token
 //	            └ random nonce, and with it the host, which the cookie is for
 type Cookies struct {
-	sealing cipher.AEAD
+	secrets func() [][]byte
 	now     func() time.Time
 }
 
-// NewCookies makes Cookies that count at every process with the same secret. Without a secret they count at this process only.
-func NewCookies(secret []byte) (*Cookies, error) {
-	if len(secret) == 0 {
-		secret = []byte(rand.Text())
+// NewCookies makes Cookies that count at every process with the same secret. Secrets are asked for at each request: the first seals,
+// and all open. Without secrets, nil, they count at this process only.
+func NewCookies(secrets func() [][]byte) (*Cookies, error) {
+	if secrets == nil {
+		own := [][]byte{[]byte(rand.Text())}
+		secrets = func() [][]byte { return own }
 	}
+	for _, secret := range secrets() {
+		if _, err := sealingWith(secret); err != nil {
+			return nil, err
+		}
+	}
+	return &Cookies{secrets: secrets, now: time.Now}, nil
+}
+
+// sealingWith is what seals and opens with a secret.
+func sealingWith(secret []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "jeton console cookie", 32)
 	if err != nil {
 		return nil, err
@@ -53,14 +65,17 @@ func NewCookies(secret []byte) (*Cookies, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealing, err := cipher.NewGCMWithRandomNonce(block)
-	return &Cookies{sealing: sealing, now: time.Now}, err
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // Set has the browser that sends r keep a token that counts. The error is [ErrTokenTooLong].
 func (c *Cookies) Set(w http.ResponseWriter, r *http.Request, token string) error {
+	sealing, err := sealingWith(c.secrets()[0])
+	if err != nil {
+		return err
+	}
 	plain := binary.BigEndian.AppendUint64(nil, uint64(c.now().Add(cookieFor).Unix()))
-	value := base64.RawURLEncoding.EncodeToString(c.sealing.Seal(nil, nil, append(plain, token...), audience(r)))
+	value := base64.RawURLEncoding.EncodeToString(sealing.Seal(nil, nil, append(plain, token...), audience(r)))
 	if len(value) > maxCookie {
 		return ErrTokenTooLong
 	}
@@ -82,14 +97,20 @@ func (c *Cookies) token(r *http.Request) (token string, shown bool) {
 		return "", false
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || len(sealed) < c.sealing.Overhead() {
+	if err != nil {
 		return "", true
 	}
-	plain, err := c.sealing.Open(nil, nil, sealed, audience(r))
-	if err != nil || len(plain) < 8 || uint64(c.now().Unix()) >= binary.BigEndian.Uint64(plain) {
-		return "", true
+	for _, secret := range c.secrets() {
+		sealing, err := sealingWith(secret)
+		if err != nil || len(sealed) < sealing.Overhead() {
+			continue
+		}
+		plain, err := sealing.Open(nil, nil, sealed, audience(r))
+		if err == nil && len(plain) >= 8 && uint64(c.now().Unix()) < binary.BigEndian.Uint64(plain) {
+			return string(plain[8:]), true
+		}
 	}
-	return string(plain[8:]), true
+	return "", true
 }
 
 // audience is what a cookie is for: the host by which a browser knows the port.

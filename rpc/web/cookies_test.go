@@ -14,7 +14,11 @@ import (
 
 func newCookies(t *testing.T, secret string) *Cookies {
 	t.Helper()
-	c, err := NewCookies([]byte(secret))
+	secrets := func() [][]byte { return [][]byte{[]byte(secret)} }
+	if secret == "" {
+		secrets = nil
+	}
+	c, err := NewCookies(secrets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (c *Credential) TLS() (*tls.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		return k.TLS()
+		return k.TLS(), nil
 	case given:
 		return credentials.CallerTLS(c.files)
 	}

@@ -147,9 +147,7 @@ func (a *Agreement) startLocked() error {
 	if a.running.Load() != nil {
 		return nil
 	}
-	if err := a.connectLocked(); err != nil {
-		return err
-	}
+	a.connectLocked()
 	a.transport.setClosing(false)
 	alone := a.alone()
 	r, err := a.newRaft()
@@ -189,11 +187,10 @@ func (a *Agreement) newRaft() (*raft.Raft, error) {
 var errUnwritten = errors.New("the term could not be written")
 
 // connectLocked makes the transport. It outlives restarts of raft.
-func (a *Agreement) connectLocked() (err error) {
+func (a *Agreement) connectLocked() {
 	if a.transport == nil {
-		a.transport, err = newTransport(a.config, a.addressOf, a.raftLog)
+		a.transport = newTransport(a.config, a.addressOf, a.raftLog)
 	}
-	return err
 }
 
 // addressOf is where a server's raft is now.

@@ -42,9 +42,7 @@ func (a *Agreement) restartAlone(what *agreed.Command) error {
 	if err := a.stopRaftLocked(); err != nil {
 		return err
 	}
-	if err := a.connectLocked(); err != nil {
-		return errors.Join(err, a.startLocked())
-	}
+	a.connectLocked()
 	alone := configurationOf([]Server{{ID: a.config.ID, Address: a.config.Advertise, Voter: true}})
 	last := &recovering{machine: newMachine(a.marks, a.fail), what: what}
 	err := raft.RecoverCluster(a.raftConfig(), last, a.disk.logs, a.disk.stable, a.disk.snapshots, a.transport, alone)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/key"
 )
 
 // raftProto is what both ends of a raft connection call it (ALPN).
@@ -66,6 +67,7 @@ type stream struct {
 	id        ring.NodeID
 	listener  *bound.Listener
 	advertise address
+	key       *key.Key
 	tls       *tls.Config // nil: plain
 
 	greeted chan net.Conn  // for Accept
@@ -79,20 +81,16 @@ type stream struct {
 }
 
 // newStream puts bounds and the key's encryption around the listener. It accepts from begin on.
-func newStream(config Config) (*stream, error) {
+func newStream(config Config) *stream {
 	s := &stream{
 		id: config.ID, listener: bound.New(config.Listener, config.Bounds), advertise: address(config.Advertise), open: map[*accepted]struct{}{},
 		greeted: make(chan net.Conn), broken: make(chan error, 1), done: make(chan struct{}),
 	}
 	if config.Key != nil {
-		keyed, err := config.Key.TLS()
-		if err != nil {
-			return nil, fmt.Errorf("TLS for raft: %w", err)
-		}
-		s.tls = keyed.Clone()
+		s.key, s.tls = config.Key, config.Key.TLS()
 		s.tls.NextProtos = []string{raftProto}
 	}
-	return s, nil
+	return s
 }
 
 // start accepts connections, until Close.
@@ -160,7 +158,7 @@ func (s *stream) meet(a *accepted) (net.Conn, error) {
 			return nil, err
 		}
 		bound.Of(a.Conn).Prove(bound.Node)
-		conn = keyed
+		conn = s.key.Hold(keyed, a, keyed.ConnectionState())
 	}
 	var meant ring.NodeID
 	if _, err := io.ReadFull(conn, meant[:]); err != nil {
@@ -271,7 +269,7 @@ func (s *stream) Dial(at raft.ServerAddress, timeout time.Duration) (net.Conn, e
 		if err := keyed.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("connecting to raft at %s: %w", where, err), conn.Close())
 		}
-		conn = keyed
+		conn = s.key.Hold(keyed, conn, keyed.ConnectionState())
 	}
 	err = conn.SetWriteDeadline(time.Now().Add(timeout))
 	if err == nil {

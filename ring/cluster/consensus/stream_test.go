@@ -56,12 +56,9 @@ func aStream(t *testing.T, k *key.Key) (*stream, *pipes, *prometheus.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newStream(Config{
+	s := newStream(Config{
 		ID: agreedtest.ID(1), Listener: from, Advertise: "a:7703", Key: k, Bounds: bound.Config{Name: "raft", Metrics: counts},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.start()
 	return s, from, registry
 }
@@ -87,11 +84,7 @@ func TestSilentConnectionsToRaftEnd(t *testing.T) {
 		if n := s.listener.Open(); n != 3*each {
 			t.Fatalf("%d connections are open, want %d", n, 3*each)
 		}
-		keyed, err := k.TLS()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keyed = keyed.Clone()
+		keyed := k.TLS()
 		keyed.NextProtos = []string{raftProto}
 		id := agreedtest.ID(1)
 		honest := tls.Client(from.dial(), keyed)

@@ -33,17 +33,14 @@ type transport struct {
 }
 
 // newTransport listens for raft's calls.
-func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) (*transport, error) {
-	s, err := newStream(config)
-	if err != nil {
-		return nil, err
-	}
+func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) *transport {
+	s := newStream(config)
 	s.start()
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
 		MaxRPCsInFlight: inFlight,
 	})
-	return &transport{Transport: n, WithPreVote: n, network: n, held: map[raft.ServerID]chan struct{}{}}, nil
+	return &transport{Transport: n, WithPreVote: n, network: n, held: map[raft.ServerID]chan struct{}{}}
 }
 
 // close closes the listener and every connection.

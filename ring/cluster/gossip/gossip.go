@@ -64,6 +64,7 @@ type Gossip struct {
 	wire     *Wire
 	started  time.Time
 	list     atomic.Pointer[memberlist.Memberlist] // nil before start
+	unfollow func()                                // ends followKey; set by Start, nil without a key
 
 	tried     chan struct{} // closed once every address that was known at the start has been tried
 	triedOnce sync.Once
@@ -96,7 +97,12 @@ func (g *Gossip) Start() error {
 	settings.Delegate, settings.Events = metaDelegate{g}, eventDelegate{g}
 	settings.Alive, settings.Merge, settings.Conflict = g, g, g
 	if g.config.Key != nil {
-		settings.SecretKey = g.config.Key.Gossip()
+		ring, err := newKeyring(g.config.Key)
+		if err != nil {
+			return fmt.Errorf("gossip with the cluster key: %w", err)
+		}
+		settings.Keyring = ring
+		g.unfollow = g.config.Key.OnChange(func() { g.followKey(ring) })
 	} else {
 		settings.EnableCompression = false // what strangers have compressed is not taken: it may be of any size
 	}
@@ -114,6 +120,9 @@ func (g *Gossip) Start() error {
 
 // Stop ends gossip and closes its sockets; a node that is leaving says so first, so that the others need not find out.
 func (g *Gossip) Stop() error {
+	if g.unfollow != nil {
+		g.unfollow()
+	}
 	list := g.list.Load()
 	if list == nil {
 		return g.wire.Close()

@@ -3,7 +3,6 @@ package gossip
 import (
 	"bytes"
 	"context"
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/ring/key"
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 type sockets struct {
 	listener *bound.Listener
 	udp      *net.UDPConn
-	key      cipher.AEAD // nil without a cluster key
+	key      *key.Key // nil without a cluster key
 	log      *gossipLog
 	metrics  *bound.Metrics
 
@@ -55,7 +55,7 @@ type sockets struct {
 var _ memberlist.NodeAwareTransport = (*sockets)(nil)
 
 // openSockets binds TCP and UDP to the same port of an address.
-func openSockets(ip string, port int, bounds bound.Config, key cipher.AEAD, log *gossipLog) (*sockets, error) {
+func openSockets(ip string, port int, bounds bound.Config, key *key.Key, log *gossipLog) (*sockets, error) {
 	var listen net.ListenConfig
 	tcp, err := listen.Listen(context.Background(), "tcp", net.JoinHostPort(ip, fmt.Sprint(port)))
 	if err != nil {

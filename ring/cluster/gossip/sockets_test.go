@@ -66,7 +66,7 @@ func gossips(tb testing.TB, name string, k *key.Key, bounds bound.Config) *gossi
 	settings.Name, settings.Transport, settings.Logger = name, wire.transport, wire.logger
 	settings.AdvertiseAddr, settings.AdvertisePort, settings.BindPort = wire.IP, wire.port, wire.port
 	if k != nil {
-		settings.SecretKey = k.Gossip()
+		settings.SecretKey = k.GossipKeys()[0]
 	} else {
 		settings.EnableCompression = false
 	}

@@ -2,8 +2,6 @@ package gossip
 
 import (
 	"bytes"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -52,38 +50,32 @@ var (
 	errNoGossip = errors.New("it is not a gossip message")
 )
 
-// gossipKey is what opens memberlist's messages; nil without a key.
-func gossipKey(k *key.Key) (cipher.AEAD, error) {
-	if k == nil {
-		return nil, nil //nolint:nilnil // nothing is sealed
-	}
-	block, err := aes.NewCipher(k.Gossip())
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCM(block)
-}
-
-// checkSealed says whether a sealed payload was sealed with the key, together with what was sent before it:
+// checkSealed says whether a sealed payload was sealed with the key, any of its secrets, together with what was sent before it:
 //
 //	1 byte    how: 0 with padding, 1 without
 //	12 bytes  a number that is used once
 //	          the message, and 16 bytes that prove it
-func checkSealed(k cipher.AEAD, payload, before []byte) error {
-	if len(payload) < 1+k.NonceSize()+k.Overhead() || payload[0] > 1 {
-		return fmt.Errorf("%w: it is not sealed", errOtherKey)
+func checkSealed(k *key.Key, payload, before []byte) error {
+	for _, s := range k.Seals() {
+		if len(payload) < 1+s.NonceSize()+s.Overhead() || payload[0] > 1 {
+			return fmt.Errorf("%w: it is not sealed", errOtherKey)
+		}
+		sealed := payload[1:]
+		text, err := s.Open(nil, sealed[:s.NonceSize()], sealed[s.NonceSize():], before)
+		if err != nil {
+			continue
+		}
+		s.Opened()
+		if len(text) == 0 {
+			return fmt.Errorf("%w: it is empty", errNoGossip)
+		}
+		return nil
 	}
-	sealed := payload[1:]
-	if text, err := k.Open(nil, sealed[:k.NonceSize()], sealed[k.NonceSize():], before); err != nil {
-		return errOtherKey
-	} else if len(text) == 0 {
-		return fmt.Errorf("%w: it is empty", errNoGossip)
-	}
-	return nil
+	return errOtherKey
 }
 
 // sealedStream reads one sealed message: its type, the length of the payload in 4 bytes, and the payload.
-func sealedStream(from *boundedReader, k cipher.AEAD) error {
+func sealedStream(from *boundedReader, k *key.Key) error {
 	var head [5]byte
 	if _, err := io.ReadFull(from, head[:1]); err != nil {
 		return err
@@ -105,16 +97,17 @@ func sealedStream(from *boundedReader, k cipher.AEAD) error {
 }
 
 // sealedAnswer is an error as memberlist sends it: sealed, if there is a key.
-func sealedAnswer(k cipher.AEAD) ([]byte, error) {
+func sealedAnswer(k *key.Key) ([]byte, error) {
 	text := bytes.NewBuffer([]byte{gossipError})
 	err := codec.NewEncoder(text, &codec.MsgpackHandle{}).Encode(map[string]string{"Error": errOtherKey.Error()})
 	if err != nil || k == nil {
 		return text.Bytes(), err
 	}
-	nonce := make([]byte, k.NonceSize())
-	_, _ = rand.Read(nonce)                                                                                   // never fails
-	head := binary.BigEndian.AppendUint32([]byte{gossipSealed}, uint32(1+len(nonce)+text.Len()+k.Overhead())) //nolint:gosec // it is short
-	return k.Seal(append(append(head, 1), nonce...), nonce, text.Bytes(), head), nil
+	first := k.Seals()[0]
+	nonce := make([]byte, first.NonceSize())
+	_, _ = rand.Read(nonce)                                                                                       // never fails
+	head := binary.BigEndian.AppendUint32([]byte{gossipSealed}, uint32(1+len(nonce)+text.Len()+first.Overhead())) //nolint:gosec // it is short
+	return first.Seal(append(append(head, 1), nonce...), nonce, text.Bytes(), head), nil
 }
 
 // The fields that are checked in a message of an unknown sender: memberlist itself trusts messages to be well-formed.

@@ -38,14 +38,10 @@ func Bind(config BindConfig) (*Wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := gossipKey(config.Key)
-	if err != nil {
-		return nil, fmt.Errorf("the cluster key: %w", err)
-	}
 	logs := newGossipLog(bounds.Logger)
-	t, err := openSockets(ip, port, bounds, sealed, logs)
+	t, err := openSockets(ip, port, bounds, config.Key, logs)
 	for try := 0; err != nil && port == 0 && try < 10; try++ { // another process has the UDP port of this number
-		t, err = openSockets(ip, port, bounds, sealed, logs)
+		t, err = openSockets(ip, port, bounds, config.Key, logs)
 	}
 	if err != nil {
 		return nil, err

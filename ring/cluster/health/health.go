@@ -36,6 +36,8 @@ type Config struct {
 	// Refuses says why this node decides nothing, and Stalled why it takes no reservations though it decides; empty if it
 	// does. Nil: it always does.
 	Refuses, Stalled func() string
+	// Keys are the secrets of the cluster key that are in force here. Nil: there is none.
+	Keys func() []message.KeyUse
 	// Report is called when the set of keys that some node can decide has changed. Nil: it is not called.
 	Report func(ring.Deciding)
 	Logger *slog.Logger
@@ -52,6 +54,9 @@ type Health struct {
 // New is a health that has asked no node yet.
 func New(config Config) *Health {
 	always := func() string { return "" }
+	if config.Keys == nil {
+		config.Keys = func() []message.KeyUse { return nil }
+	}
 	if config.Refuses == nil {
 		config.Refuses = always
 	}
@@ -74,7 +79,7 @@ func (h *Health) ping(ctx context.Context, address string) (message.Pong, error)
 // AnswerPing says which node this is, whether it takes reservations, and which others it hears that do.
 func (h *Health) AnswerPing(context.Context, message.Nothing) (message.Pong, error) {
 	p := message.Pong{
-		ID: h.config.ID, Process: h.config.Process, Refuses: cmp.Or(h.config.Refuses(), h.config.Stalled()), Hears: []ring.NodeID{},
+		ID: h.config.ID, Process: h.config.Process, Refuses: cmp.Or(h.config.Refuses(), h.config.Stalled()), Hears: []ring.NodeID{}, Keys: h.config.Keys(),
 	}
 	for id, of := range h.Heard() {
 		if of.takes() {

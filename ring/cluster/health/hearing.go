@@ -35,6 +35,7 @@ type Heard struct {
 	Answering Answering
 	Since     time.Time            // of an unreachable or suspect node: when it answered last, or was first asked
 	Refuses   string               // why it decides nothing and takes no reservations; empty if it does
+	Keys      []message.KeyUse     // its secrets of the cluster key; nil from one that does not tell
 	hears     map[ring.NodeID]bool // whom it hears itself that takes reservations; nil from one that does not tell
 }
 
@@ -99,7 +100,7 @@ func (h *pinger) note(id ring.NodeID, began time.Time, p message.Pong, err error
 	switch {
 	case errors.Is(err, context.Canceled):
 	case err == nil:
-		h.nodes[id] = Heard{Answering: Answers, Since: time.Now(), Refuses: p.Refuses, hears: setOf(p.Hears)}
+		h.nodes[id] = Heard{Answering: Answers, Since: time.Now(), Refuses: p.Refuses, Keys: p.Keys, hears: setOf(p.Hears)}
 	case !asked:
 		h.nodes[id] = Heard{Answering: Unreachable, Since: began}
 	case errors.Is(err, context.DeadlineExceeded) && before.Answering == Answers:

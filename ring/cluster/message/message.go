@@ -168,6 +168,17 @@ type Pong struct {
 	Refuses string `json:"refuses,omitempty"`
 	// Hears are the other members that answer it and take reservations; nil from a node that does not tell.
 	Hears []ring.NodeID `json:"hears"`
+	// Keys are the secrets of the cluster key that the node accepts, the one first that it shows; nil from a node that does not tell.
+	Keys []KeyUse `json:"keys,omitempty"`
+}
+
+// A KeyUse is a secret of the cluster key, as a node has it in force.
+type KeyUse struct {
+	Name string `json:"name"` // see key.Use
+	// Connections are how many are open whose other end has shown it.
+	Connections int `json:"connections"`
+	// UsedSeconds is how long ago others proved last that they have it; missing if none did since it is in force there.
+	UsedSeconds *float64 `json:"used_seconds,omitempty"`
 }
 
 // Pause waits for so long, or until wake is closed, and says whether it was; nil is never closed. The error is that ctx has

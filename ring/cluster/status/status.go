@@ -6,6 +6,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // A Status is the cluster as one node sees it.
@@ -61,6 +62,9 @@ type NodeStatus struct {
 	// ClockAheadMS is how far the node's clock is ahead of that of the node that tells this; missing if it was not heard.
 	ClockAheadMS *float64    `json:"clock_ahead_ms,omitempty"`
 	Mark         agreed.Mark `json:"mark"`
+	// Keys are the secrets of the cluster key that the node accepts, the one first that it shows to others; missing without a key, and
+	// where the node has not told.
+	Keys []message.KeyUse `json:"keys,omitempty"`
 }
 
 // A Progress is how far the changes of replica sets are that are planned or under way.
