@@ -75,7 +75,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 		return nil, err
 	}
 	if !s.Founded() {
-		return nil, status.Error(codes.Unavailable, "this node has not received the limits yet: retry, or ask another node")
+		return nil, errNotHeard
 	}
 	before := &limit.Document{}
 	if s.LimitsVersion > 0 {

@@ -29,7 +29,8 @@ func clusterVerb() *cobra.Command {
 		Example: "  jeton cluster status\n  jeton cluster drain node-4",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(clusterStatusVerb(), clusterDrainVerb(), clusterRemoveVerb(), clusterRecoverVerb(), clusterTokenVerb())
+	cmd.AddCommand(clusterStatusVerb(), clusterDrainVerb(), clusterRemoveVerb(), clusterRecoverVerb(), clusterTokenVerb(),
+		clusterExportVerb(), clusterImportVerb())
 	return cmd
 }
 

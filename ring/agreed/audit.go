@@ -25,6 +25,7 @@ const (
 	VerbUndoDrain = "undo drain"
 	VerbRemove    = "remove"
 	VerbRecover   = "recover"
+	VerbImport    = "import"
 )
 
 // share is how many entries of the kind of a verb are kept, and the kind by its first verb.

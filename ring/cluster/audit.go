@@ -92,8 +92,11 @@ type AuditEntry struct {
 }
 
 // Audit is the newest entries of the audit log, as far as this node has heard, the oldest first; last 0 or less is all that are kept.
-func (c *Cluster) Audit(last int) AuditLog {
-	kept := c.State().Audit
+func (c *Cluster) Audit(last int) AuditLog { return c.AuditIn(c.State(), last) }
+
+// AuditIn is Audit in a state of this cluster.
+func (*Cluster) AuditIn(s *agreed.State, last int) AuditLog {
+	kept := s.Audit
 	if last > 0 {
 		kept = kept[max(0, len(kept)-last):]
 	}

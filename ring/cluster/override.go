@@ -94,10 +94,22 @@ func (c *Cluster) Overrides(limit string) []OverrideStatus {
 	return found
 }
 
+// OverridesIn are those in force in a state of this cluster, by limit and key.
+func (c *Cluster) OverridesIn(s *agreed.State) []OverrideStatus {
+	found := []OverrideStatus{}
+	eachOverride(s, c.config.Now(), "", func(o OverrideStatus) { found = append(found, o) })
+	slices.SortFunc(found, OverrideStatus.Compare)
+	return found
+}
+
 // EachOverride is Overrides, one by one in no order.
 func (c *Cluster) EachOverride(limit string, f func(OverrideStatus)) {
-	now := c.config.Now()
-	c.State().Overrides.EachChange(nil, func(_ agreed.OverrideKey, o *agreed.Override) {
+	eachOverride(c.State(), c.config.Now(), limit, f)
+}
+
+// eachOverride calls f with those of a state that have not ended at a time.
+func eachOverride(s *agreed.State, now int64, limit string, f func(OverrideStatus)) {
+	s.Overrides.EachChange(nil, func(_ agreed.OverrideKey, o *agreed.Override) {
 		if (limit == "" || o.Limit == limit) && (o.Until == 0 || o.Until > now) {
 			f(OverrideStatus{Limit: o.Limit, Key: o.Key, Says: o.Says, Until: timeOf(o.Until), At: timeOf(o.At), Who: o.Who})
 		}

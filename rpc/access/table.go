@@ -60,6 +60,8 @@ func ofNode() []Entry {
 		{NodeGRPC, "/jeton.v1.Admin/Activity", Look, "shows what all nodes are doing: `jeton top`"},
 		{NodeGRPC, "/jeton.v1.Admin/Keys", Look, "searches the keys that are in memory"},
 		{NodeGRPC, "/jeton.v1.Admin/Probe", Look, "has all nodes try to reach one another: `jeton doctor`"},
+		{NodeGRPC, "/jeton.v1.Admin/ExportCluster", Look, "writes limits, overrides and the audit log into a file: `jeton cluster export`"},
+		{NodeGRPC, "/jeton.v1.Admin/ImportCluster", Change, "puts the limits and overrides of such a file in force: `jeton cluster import`"},
 		{NodeGRPC, "/jeton.v1.Admin/Drain", Key, "moves all partitions off a node"},
 		{NodeGRPC, "/jeton.v1.Admin/Remove", Key, "takes a node out of the cluster"},
 		{NodeGRPC, "/jeton.v1.Admin/Recover", Key, "recovers the cluster without its lost nodes"},

@@ -82,6 +82,11 @@ func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 	if err != nil {
 		return Applied{}, err
 	}
+	return appliedOf(m), nil
+}
+
+// appliedOf is the answer of a node.
+func appliedOf(m *pb.ApplyLimitsResponse) Applied {
 	out := Applied{
 		Version: m.GetVersion(), Silent: m.GetSilent(),
 		Changes: limit.Changes{Added: m.GetAdded(), Changed: m.GetChanged(), Removed: m.GetRemoved()},
@@ -95,7 +100,7 @@ func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 	for _, u := range m.GetUsed() {
 		out.Used = append(out.Used, LimitUse{u.GetLimit(), time.Duration(u.GetAgoNs())})
 	}
-	return out, nil
+	return out
 }
 
 // Status asks how the cluster is. The answer is JSON, as GET /debug/ring has it.

@@ -1746,6 +1746,236 @@ func (x *ProbeResponse) GetProbes() []byte {
 	return nil
 }
 
+// ExportClusterRequest asks for a file of what operators have agreed on.
+type ExportClusterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportClusterRequest) Reset() {
+	*x = ExportClusterRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportClusterRequest) ProtoMessage() {}
+
+func (x *ExportClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportClusterRequest.ProtoReflect.Descriptor instead.
+func (*ExportClusterRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{33}
+}
+
+// ExportClusterResponse answers an ExportClusterRequest.
+type ExportClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file, JSON, compressed with gzip.
+	File          []byte `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportClusterResponse) Reset() {
+	*x = ExportClusterResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportClusterResponse) ProtoMessage() {}
+
+func (x *ExportClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportClusterResponse.ProtoReflect.Descriptor instead.
+func (*ExportClusterResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ExportClusterResponse) GetFile() []byte {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+// ImportClusterRequest brings such a file.
+type ImportClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file, compressed with gzip.
+	File []byte `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// Only say what would change.
+	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Remove the limits and overrides that the file does not have. Without it, a file that leaves out a limit in force is refused, and
+	// overrides in force stay.
+	Remove        bool `protobuf:"varint,3,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportClusterRequest) Reset() {
+	*x = ImportClusterRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportClusterRequest) ProtoMessage() {}
+
+func (x *ImportClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportClusterRequest.ProtoReflect.Descriptor instead.
+func (*ImportClusterRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ImportClusterRequest) GetFile() []byte {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+func (x *ImportClusterRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *ImportClusterRequest) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+// ImportClusterResponse answers an ImportClusterRequest.
+type ImportClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the limits document changes.
+	Limits *ApplyLimitsResponse `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	// What becomes of overrides, a line each: up to 1,000.
+	Overrides []string `protobuf:"bytes,2,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	// How many overrides are set.
+	Set uint32 `protobuf:"varint,3,opt,name=set,proto3" json:"set,omitempty"`
+	// How many overrides are removed.
+	Removed uint32 `protobuf:"varint,4,opt,name=removed,proto3" json:"removed,omitempty"`
+	// How many overrides stay though the file does not have them.
+	Kept          uint32 `protobuf:"varint,5,opt,name=kept,proto3" json:"kept,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportClusterResponse) Reset() {
+	*x = ImportClusterResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportClusterResponse) ProtoMessage() {}
+
+func (x *ImportClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportClusterResponse.ProtoReflect.Descriptor instead.
+func (*ImportClusterResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ImportClusterResponse) GetLimits() *ApplyLimitsResponse {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *ImportClusterResponse) GetOverrides() []string {
+	if x != nil {
+		return x.Overrides
+	}
+	return nil
+}
+
+func (x *ImportClusterResponse) GetSet() uint32 {
+	if x != nil {
+		return x.Set
+	}
+	return 0
+}
+
+func (x *ImportClusterResponse) GetRemoved() uint32 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+func (x *ImportClusterResponse) GetKept() uint32 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_admin_proto_rawDesc = "" +
@@ -1839,7 +2069,20 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x04keys\x18\x01 \x01(\fR\x04keys\"\x0e\n" +
 	"\fProbeRequest\"'\n" +
 	"\rProbeResponse\x12\x16\n" +
-	"\x06probes\x18\x01 \x01(\fR\x06probes2\xdf\a\n" +
+	"\x06probes\x18\x01 \x01(\fR\x06probes\"\x16\n" +
+	"\x14ExportClusterRequest\"+\n" +
+	"\x15ExportClusterResponse\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\fR\x04file\"[\n" +
+	"\x14ImportClusterRequest\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\fR\x04file\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x16\n" +
+	"\x06remove\x18\x03 \x01(\bR\x06remove\"\xac\x01\n" +
+	"\x15ImportClusterResponse\x125\n" +
+	"\x06limits\x18\x01 \x01(\v2\x1d.jeton.v1.ApplyLimitsResponseR\x06limits\x12\x1c\n" +
+	"\toverrides\x18\x02 \x03(\tR\toverrides\x12\x10\n" +
+	"\x03set\x18\x03 \x01(\rR\x03set\x12\x18\n" +
+	"\aremoved\x18\x04 \x01(\rR\aremoved\x12\x12\n" +
+	"\x04kept\x18\x05 \x01(\rR\x04kept2\x83\t\n" +
 	"\x05Admin\x12;\n" +
 	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
 	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +
@@ -1855,7 +2098,9 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\tOverrides\x12\x1a.jeton.v1.OverridesRequest\x1a\x1b.jeton.v1.OverridesResponse\x12A\n" +
 	"\bActivity\x12\x19.jeton.v1.ActivityRequest\x1a\x1a.jeton.v1.ActivityResponse\x125\n" +
 	"\x04Keys\x12\x15.jeton.v1.KeysRequest\x1a\x16.jeton.v1.KeysResponse\x128\n" +
-	"\x05Probe\x12\x16.jeton.v1.ProbeRequest\x1a\x17.jeton.v1.ProbeResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\x05Probe\x12\x16.jeton.v1.ProbeRequest\x1a\x17.jeton.v1.ProbeResponse\x12P\n" +
+	"\rExportCluster\x12\x1e.jeton.v1.ExportClusterRequest\x1a\x1f.jeton.v1.ExportClusterResponse\x12P\n" +
+	"\rImportCluster\x12\x1e.jeton.v1.ImportClusterRequest\x1a\x1f.jeton.v1.ImportClusterResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_admin_proto_rawDescOnce sync.Once
@@ -1869,7 +2114,7 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_jeton_v1_admin_proto_goTypes = []any{
 	(*LimitsRequest)(nil),         // 0: jeton.v1.LimitsRequest
 	(*LimitsResponse)(nil),        // 1: jeton.v1.LimitsResponse
@@ -1904,46 +2149,55 @@ var file_jeton_v1_admin_proto_goTypes = []any{
 	(*KeysResponse)(nil),          // 30: jeton.v1.KeysResponse
 	(*ProbeRequest)(nil),          // 31: jeton.v1.ProbeRequest
 	(*ProbeResponse)(nil),         // 32: jeton.v1.ProbeResponse
+	(*ExportClusterRequest)(nil),  // 33: jeton.v1.ExportClusterRequest
+	(*ExportClusterResponse)(nil), // 34: jeton.v1.ExportClusterResponse
+	(*ImportClusterRequest)(nil),  // 35: jeton.v1.ImportClusterRequest
+	(*ImportClusterResponse)(nil), // 36: jeton.v1.ImportClusterResponse
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
 	5,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
 	6,  // 1: jeton.v1.ApplyLimitsResponse.used:type_name -> jeton.v1.LimitUse
 	4,  // 2: jeton.v1.ApplyLimitsResponse.effects:type_name -> jeton.v1.LimitEffect
-	0,  // 3: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
-	2,  // 4: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
-	7,  // 5: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
-	9,  // 6: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
-	11, // 7: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
-	13, // 8: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
-	15, // 9: jeton.v1.Admin.Audit:input_type -> jeton.v1.AuditRequest
-	17, // 10: jeton.v1.Admin.LimitsHistory:input_type -> jeton.v1.LimitsHistoryRequest
-	19, // 11: jeton.v1.Admin.Fill:input_type -> jeton.v1.FillRequest
-	21, // 12: jeton.v1.Admin.SetOverride:input_type -> jeton.v1.SetOverrideRequest
-	23, // 13: jeton.v1.Admin.UnsetOverride:input_type -> jeton.v1.UnsetOverrideRequest
-	25, // 14: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
-	27, // 15: jeton.v1.Admin.Activity:input_type -> jeton.v1.ActivityRequest
-	29, // 16: jeton.v1.Admin.Keys:input_type -> jeton.v1.KeysRequest
-	31, // 17: jeton.v1.Admin.Probe:input_type -> jeton.v1.ProbeRequest
-	1,  // 18: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	3,  // 19: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
-	8,  // 20: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
-	10, // 21: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
-	12, // 22: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
-	14, // 23: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
-	16, // 24: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
-	18, // 25: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
-	20, // 26: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
-	22, // 27: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
-	24, // 28: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
-	26, // 29: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
-	28, // 30: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
-	30, // 31: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
-	32, // 32: jeton.v1.Admin.Probe:output_type -> jeton.v1.ProbeResponse
-	18, // [18:33] is the sub-list for method output_type
-	3,  // [3:18] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	3,  // 3: jeton.v1.ImportClusterResponse.limits:type_name -> jeton.v1.ApplyLimitsResponse
+	0,  // 4: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
+	2,  // 5: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
+	7,  // 6: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
+	9,  // 7: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
+	11, // 8: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
+	13, // 9: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
+	15, // 10: jeton.v1.Admin.Audit:input_type -> jeton.v1.AuditRequest
+	17, // 11: jeton.v1.Admin.LimitsHistory:input_type -> jeton.v1.LimitsHistoryRequest
+	19, // 12: jeton.v1.Admin.Fill:input_type -> jeton.v1.FillRequest
+	21, // 13: jeton.v1.Admin.SetOverride:input_type -> jeton.v1.SetOverrideRequest
+	23, // 14: jeton.v1.Admin.UnsetOverride:input_type -> jeton.v1.UnsetOverrideRequest
+	25, // 15: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
+	27, // 16: jeton.v1.Admin.Activity:input_type -> jeton.v1.ActivityRequest
+	29, // 17: jeton.v1.Admin.Keys:input_type -> jeton.v1.KeysRequest
+	31, // 18: jeton.v1.Admin.Probe:input_type -> jeton.v1.ProbeRequest
+	33, // 19: jeton.v1.Admin.ExportCluster:input_type -> jeton.v1.ExportClusterRequest
+	35, // 20: jeton.v1.Admin.ImportCluster:input_type -> jeton.v1.ImportClusterRequest
+	1,  // 21: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 22: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	8,  // 23: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	10, // 24: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	12, // 25: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	14, // 26: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	16, // 27: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
+	18, // 28: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
+	20, // 29: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
+	22, // 30: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
+	24, // 31: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
+	26, // 32: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
+	28, // 33: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
+	30, // 34: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
+	32, // 35: jeton.v1.Admin.Probe:output_type -> jeton.v1.ProbeResponse
+	34, // 36: jeton.v1.Admin.ExportCluster:output_type -> jeton.v1.ExportClusterResponse
+	36, // 37: jeton.v1.Admin.ImportCluster:output_type -> jeton.v1.ImportClusterResponse
+	21, // [21:38] is the sub-list for method output_type
+	4,  // [4:21] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_admin_proto_init() }
@@ -1957,7 +2211,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

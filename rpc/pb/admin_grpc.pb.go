@@ -34,6 +34,8 @@ const (
 	Admin_Activity_FullMethodName      = "/jeton.v1.Admin/Activity"
 	Admin_Keys_FullMethodName          = "/jeton.v1.Admin/Keys"
 	Admin_Probe_FullMethodName         = "/jeton.v1.Admin/Probe"
+	Admin_ExportCluster_FullMethodName = "/jeton.v1.Admin/ExportCluster"
+	Admin_ImportCluster_FullMethodName = "/jeton.v1.Admin/ImportCluster"
 )
 
 // AdminClient is the client API for Admin service.
@@ -72,6 +74,10 @@ type AdminClient interface {
 	Keys(ctx context.Context, in *KeysRequest, opts ...grpc.CallOption) (*KeysResponse, error)
 	// Probe has every node try to reach each other one, at all ports that nodes use among themselves.
 	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
+	// Export writes limits, overrides and the audit log into one file.
+	ExportCluster(ctx context.Context, in *ExportClusterRequest, opts ...grpc.CallOption) (*ExportClusterResponse, error)
+	// Import puts the limits and overrides of such a file in force.
+	ImportCluster(ctx context.Context, in *ImportClusterRequest, opts ...grpc.CallOption) (*ImportClusterResponse, error)
 }
 
 type adminClient struct {
@@ -232,6 +238,26 @@ func (c *adminClient) Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.
 	return out, nil
 }
 
+func (c *adminClient) ExportCluster(ctx context.Context, in *ExportClusterRequest, opts ...grpc.CallOption) (*ExportClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExportClusterResponse)
+	err := c.cc.Invoke(ctx, Admin_ExportCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) ImportCluster(ctx context.Context, in *ImportClusterRequest, opts ...grpc.CallOption) (*ImportClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ImportClusterResponse)
+	err := c.cc.Invoke(ctx, Admin_ImportCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -268,6 +294,10 @@ type AdminServer interface {
 	Keys(context.Context, *KeysRequest) (*KeysResponse, error)
 	// Probe has every node try to reach each other one, at all ports that nodes use among themselves.
 	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
+	// Export writes limits, overrides and the audit log into one file.
+	ExportCluster(context.Context, *ExportClusterRequest) (*ExportClusterResponse, error)
+	// Import puts the limits and overrides of such a file in force.
+	ImportCluster(context.Context, *ImportClusterRequest) (*ImportClusterResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -322,6 +352,12 @@ func (UnimplementedAdminServer) Keys(context.Context, *KeysRequest) (*KeysRespon
 }
 func (UnimplementedAdminServer) Probe(context.Context, *ProbeRequest) (*ProbeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Probe not implemented")
+}
+func (UnimplementedAdminServer) ExportCluster(context.Context, *ExportClusterRequest) (*ExportClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExportCluster not implemented")
+}
+func (UnimplementedAdminServer) ImportCluster(context.Context, *ImportClusterRequest) (*ImportClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ImportCluster not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -614,6 +650,42 @@ func _Admin_Probe_Handler(srv interface{}, ctx context.Context, dec func(interfa
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_ExportCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExportClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ExportCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ExportCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ExportCluster(ctx, req.(*ExportClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_ImportCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ImportClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ImportCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ImportCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ImportCluster(ctx, req.(*ImportClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -680,6 +752,14 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Probe",
 			Handler:    _Admin_Probe_Handler,
+		},
+		{
+			MethodName: "ExportCluster",
+			Handler:    _Admin_ExportCluster_Handler,
+		},
+		{
+			MethodName: "ImportCluster",
+			Handler:    _Admin_ImportCluster_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
