@@ -73,7 +73,6 @@ func TestAddressesChangeAllAtOnce(t *testing.T) {
 
 // A cluster moves to machines that are all new, while checks go on: these join, the old ones are drained, stopped and removed. None fails.
 func TestMoveToNewMachines(t *testing.T) {
-	t.Parallel()
 	d := newCalm(t)
 	old := d.cluster.Members
 	for range old {
