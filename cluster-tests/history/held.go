@@ -43,6 +43,17 @@ func (t *tab) expires(epsilon int64) int64 {
 	return at - 2*epsilon
 }
 
+// expired is when the hold has expired at the latest, whichever process asks its clock.
+func (t *tab) expired(epsilon int64) int64 {
+	at := t.hold.End + t.hold.Hold.For
+	for _, s := range t.settles {
+		if s.Hold.For > 0 {
+			at = max(at, s.End+s.Hold.For)
+		}
+	}
+	return at + 2*epsilon
+}
+
 // A charge is what a hold certainly takes: all that it holds until it falls, in the time from falls to fallen, or never; then least; and
 // from a settlement on that many more, or none.
 type charge struct {
@@ -74,7 +85,11 @@ func (t *tab) charge(b *bucket, epsilon int64) charge {
 	}
 	switch {
 	case final != nil:
-		k.exceeds(final, said-k.least)
+		have := k.least
+		if final.Start <= t.expired(epsilon) { // it may have been settled in time: then what it held is where it was taken
+			have = min(t.hold.Cost, said)
+		}
+		k.exceeds(final, said-have)
 		if k.by != nil && freed && t.settles[0].Hold.Open { // what was said before the hold expired stays where the hold was taken
 			k.by.Start = min(k.by.Start, t.hold.Start)
 		}

@@ -370,6 +370,29 @@ func TestSaidBeforeAHoldExpired(t *testing.T) {
 	}
 }
 
+// What a hold is charged that may have been settled in time, or freed before, lies where it was taken or where it was settled: no window has it
+// for certain. One that was settled long after it had expired is charged where it was settled.
+func TestSettledAboutWhenAHoldExpires(t *testing.T) {
+	one := window
+	one.Name, one.Capacity, one.Holds = "api", 20, history.Free
+	at := epoch/shortWindow*shortWindow + shortWindow - 20*millisecond // the next window begins in 20 ms
+	call := func(after int64, kind history.Kind, outcome history.Outcome, cost int64, hold *history.Hold) history.Call {
+		return history.Call{
+			Kind: kind, Outcome: outcome, Limit: "api", Key: "k", Cost: cost, Hold: hold, Start: at + after*millisecond, End: at + (after+1)*millisecond,
+		}
+	}
+	for settled, found := range map[int64]bool{78: false, 80: false, 82: false, 90: true} { // it expires after 80 or 81 ms, give or take 2
+		h := &history.History{Limits: []history.Limit{one}, Calls: []history.Call{
+			call(0, history.KindHold, history.Admitted, 1, &history.Hold{ID: "h", For: 80 * millisecond}),
+			call(40, history.KindCheck, history.Admitted, 20, nil),
+			call(settled, history.KindSettle, history.Done, 1, &history.Hold{ID: "h", State: history.Settled, Charged: 1}),
+		}}
+		if err := history.Safe(h, millisecond); (err != nil) != found {
+			t.Errorf("settled after %d ms: %v", settled, err)
+		}
+	}
+}
+
 func plantsOfHolds() []plant {
 	log, line := holding(slidingLog, history.Free), holding(shortBucket, history.Charge)
 	window, slow, budget := holding(window, history.Charge), holding(slowBucket, history.Free), holding(month, history.Free)
