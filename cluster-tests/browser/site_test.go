@@ -161,7 +161,7 @@ func (s *readSite) finds(t *testing.T) {
 		{"lease", 4, "docs/consistency.html"},
 		{"leas", 6, "docs/consistency.html"},
 		{"glossary", 1, "docs/glossary.html"},
-		{"cluster key", 4, "docs/run-a-cluster.html"},
+		{"cluster key", 4, "docs/move.html"},
 		{"--cluster-key-file", 4, "docs/options.html"},
 		{"fixed window calendar", 3, "docs/limits.html"},
 		{"JWT", 3, "docs/who-is-asking.html"},
