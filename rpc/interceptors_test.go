@@ -21,7 +21,7 @@ func (unspeakable) Error() string { panic("a bug") }
 
 // A panic ends the call, wherever it happens.
 func TestErrorThatPanics(t *testing.T) {
-	s := &Server{metrics: newServerMetrics(), log: logger(nil)}
+	s := &Server{limiter: observed(t, ObservedConfig{}), metrics: newServerMetrics(), log: logger(nil)}
 	_, err := s.intercept(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/x/y"}, func(context.Context, any) (any, error) {
 		return nil, unspeakable{}
 	})
@@ -47,7 +47,7 @@ func (s bareStream) Context() context.Context { return s.ctx }
 // TestCallNamesTrace has a call name its trace beside how long it took, if the trace is sampled.
 func TestCallNamesTrace(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	s := &Server{metrics: newServerMetrics(), log: logger(nil)}
+	s := &Server{limiter: observed(t, ObservedConfig{}), metrics: newServerMetrics(), log: logger(nil)}
 	reg.MustRegister(s.metrics.collectors()...)
 	for id, flags := range map[byte]trace.TraceFlags{1: 0, 2: trace.FlagsSampled} {
 		ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
