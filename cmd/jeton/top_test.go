@@ -45,11 +45,11 @@ func aBusyCluster(t *testing.T) (server string) {
 func TestTopOnce(t *testing.T) {
 	env := map[string]string{"JETON_SERVER": aBusyCluster(t), "JETON_EVERY": "600ms"}
 	for _, tt := range []struct{ args, titles, row string }{
-		{"--by limits", "allowed/s  denied/s  failed-open/s  denied    used  limit", "demo"},
+		{"--by limits", "allowed/s  denied/s  failed-open/s  failed-closed/s  errors/s  denied    used  limit", "demo"},
 		{"--by keys", "checks/s  denied/s  denied  share    used     left  node  limits  key", "user:1"},
 		{"--by nodes --sort utilization", "allowed/s  denied/s", "up"},
 		{"--by nodes --sort utilisation --reverse", "allowed/s  denied/s", "up"}, //nolint:misspell // British people have this option too
-		{"--by gateways --top 1", "gateway  allowed/s  denied/s  failed-open/s  errors/s  p50ms  p99ms  version  admin", ""},
+		{"--by gateways --top 1", "gateway  allowed/s  denied/s  failed-open/s  failed-closed/s  p50ms  p99ms  version  admin", ""},
 	} {
 		stdout, stderr, code := jeton(t, env, append([]string{"top", "--once"}, strings.Fields(tt.args)...)...)
 		titles, rows, _ := strings.Cut(stdout, "\n")
@@ -159,7 +159,7 @@ func TestTopWithoutAnswer(t *testing.T) {
 // A terminal that cannot show a screen gets tables.
 func TestTopInADumbTerminal(t *testing.T) {
 	server := aBusyCluster(t)
-	m := aMonitor(t, 80, 24)
+	m := aMonitor(t, 100, 24)
 	t.Setenv("TERM", "dumb")
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
