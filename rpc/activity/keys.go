@@ -5,12 +5,17 @@ import (
 	"sync"
 )
 
+// most is how many keys a question gets, whoever asks it.
+func (q *KeysAsked) most() int {
+	if q.Most <= 0 {
+		return DefaultKeys
+	}
+	return min(q.Most, MaxKeys)
+}
+
 // Keys searches the keys of all nodes.
 func (s *Source) Keys(ctx context.Context, q KeysAsked) (KeysFound, error) {
-	if q.Most <= 0 {
-		q.Most = DefaultKeys
-	}
-	q.Most = min(q.Most, MaxKeys)
+	q.Most = q.most()
 	var (
 		own  KeysFound
 		err  error

@@ -152,6 +152,7 @@ func (s *Source) here(ctx context.Context) Node {
 
 // search finds keys of this node.
 func (s *Source) search(ctx context.Context, q KeysAsked) (KeysFound, error) {
+	q.Most = q.most()
 	return safely(s, func() (KeysFound, error) { return s.cfg.Search(ctx, q) })
 }
 

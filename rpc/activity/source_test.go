@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -385,5 +386,22 @@ func TestBugsEndNothing(t *testing.T) {
 	}
 	if n := metrics.Counted(panics); n != 4 {
 		t.Errorf("%v bugs are counted, want 4", n)
+	}
+}
+
+// TestOtherNodesAreBounded has another node ask for more keys than one may be told, and for none in particular.
+func TestOtherNodesAreBounded(t *testing.T) {
+	var asked []int
+	s, _ := newTestSource(SourceConfig{Search: func(_ context.Context, q KeysAsked) (KeysFound, error) {
+		asked = append(asked, q.Most)
+		return KeysFound{}, nil
+	}})
+	for _, most := range []int{1 << 30, -1, 0, 3} {
+		if _, err := s.Answer(t.Context(), fmt.Appendf(nil, `{"keys":{"most":%d}}`, most)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int{MaxKeys, DefaultKeys, DefaultKeys, 3}; !slices.Equal(asked, want) {
+		t.Errorf("the search is for %v, want %v", asked, want)
 	}
 }
