@@ -18,6 +18,14 @@ type KeysAsked struct {
 	Most   int    `json:"most,omitempty"`  // how many; 0: DefaultKeys, and never more than MaxKeys
 }
 
+// most is how many keys a question gets, whoever asks it.
+func (q *KeysAsked) most() int {
+	if q.Most <= 0 {
+		return DefaultKeys
+	}
+	return min(q.Most, MaxKeys)
+}
+
 // KeysFound is what a search has found: the key that has that very name first, then by name.
 type KeysFound struct {
 	Keys []Key `json:"keys"`

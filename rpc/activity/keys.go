@@ -5,14 +5,6 @@ import (
 	"sync"
 )
 
-// most is how many keys a question gets, whoever asks it.
-func (q *KeysAsked) most() int {
-	if q.Most <= 0 {
-		return DefaultKeys
-	}
-	return min(q.Most, MaxKeys)
-}
-
 // Keys searches the keys of all nodes.
 func (s *Source) Keys(ctx context.Context, q KeysAsked) (KeysFound, error) {
 	q.Most = q.most()
