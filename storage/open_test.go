@@ -62,8 +62,8 @@ func TestOpenRefuses(t *testing.T) {
 		says   string
 	}{
 		{
-			what: "a newer format", text: "jeton 4\n", kind: ErrNewerFormat,
-			says: "/var/lib/jeton has version 4, this jeton knows up to 3: run the jeton that wrote it, or a newer one",
+			what: "a newer format", text: "jeton 5\n", kind: ErrNewerFormat,
+			says: "/var/lib/jeton has version 5, this jeton knows up to 4: run the jeton that wrote it, or a newer one",
 		},
 		{what: "a much newer format", text: "jeton 17\nand more\n", kind: ErrNewerFormat, says: "has version 17"},
 		{what: "garbage", text: "\x00\xff", says: "/var/lib/jeton/FORMAT does not begin with «jeton» and a version"},
@@ -312,5 +312,36 @@ func TestOpenTakesOlderFormat(t *testing.T) {
 	}
 	if text, err := files.Read(r.cfg.FS, path); err != nil || text != "jeton 3\n" {
 		t.Errorf("the format file says %q, %v", text, err)
+	}
+}
+
+// A directory is of the format of its cluster's level, which is never lowered, neither by another call nor by a restart.
+func TestRaiseFormat(t *testing.T) {
+	r := newRig(t, nil)
+	format := func() string {
+		t.Helper()
+		text, err := files.Read(r.cfg.FS, path.Join(r.cfg.Dir, datadir.FormatFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	s := r.open(t)
+	for _, to := range []int{datadir.LowestFormat, datadir.NewestFormat, datadir.LowestFormat} {
+		if err := s.RaiseFormat(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newest := fmt.Sprintf("jeton %d\n", datadir.NewestFormat)
+	if text := format(); text != newest {
+		t.Errorf("the format file says %q, want %q", text, newest)
+	}
+	shut(t, s)
+	shut(t, r.open(t))
+	if text := format(); text != newest {
+		t.Errorf("after a restart the format file says %q, want %q", text, newest)
+	}
+	if seen, err := datadir.Look(r.cfg.FS, r.cfg.Dir); err != nil || seen.Format != datadir.NewestFormat {
+		t.Errorf("it is seen as %+v, %v", seen, err)
 	}
 }

@@ -89,7 +89,7 @@ func (s *Store) setFloors(floor int64) {
 // openEngine opens the registers, and writes meta before any register is written. It flushes what an earlier process has left
 // in the journal, whatever the durability is now.
 func (s *Store) openEngine() error {
-	if err := datadir.RaiseFormat(s.cfg.FS, s.cfg.Dir); err != nil {
+	if err := datadir.RaiseFormat(s.cfg.FS, s.cfg.Dir, datadir.LowestFormat); err != nil {
 		return err
 	}
 	j, err := journal.Open(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, datadir.JournalDir), s.meta.disk, s.cfg.journalSize/2)
@@ -111,6 +111,14 @@ func (s *Store) openEngine() error {
 	}
 	s.engine, err = newDiskEngine(s.db, j, &s.cfg, s.meta.mark.Boot, s.notify)
 	return err
+}
+
+// RaiseFormat raises the format of the data directory, unless it is as high. It is durable on return.
+func (s *Store) RaiseFormat(to int) error {
+	if err := datadir.RaiseFormat(s.cfg.FS, s.cfg.Dir, to); err != nil {
+		return datadir.Explain(s.cfg.Dir, err)
+	}
+	return nil
 }
 
 // writeState makes meta and the states of all partitions durable.

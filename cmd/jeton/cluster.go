@@ -30,7 +30,7 @@ func clusterVerb() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(clusterStatusVerb(), clusterDrainVerb(), clusterRemoveVerb(), clusterRecoverVerb(), clusterTokenVerb(),
-		clusterExportVerb(), clusterImportVerb())
+		clusterExportVerb(), clusterImportVerb(), clusterUpgradeVerb())
 	return cmd
 }
 

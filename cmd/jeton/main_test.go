@@ -15,7 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
-	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
@@ -159,7 +159,7 @@ func TestLimitsVerb(t *testing.T) {
 func TestVersionVerb(t *testing.T) {
 	stdout, _, code := jeton(t, nil, "version", "--output", "json")
 	var v version
-	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 || v.Go == "" || v.DiskFormat != datadir.FormatVersion || v.Protocol != gossip.ProtocolVersion {
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 || v.Go == "" || v.DiskFormat != datadir.NewestFormat || v.Levels != level.Known() {
 		t.Errorf("exit code %d, %v: %s", code, err, stdout)
 	}
 }

@@ -10,19 +10,20 @@ import (
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/internal/build"
-	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
 // A version is which jeton this is, and what it has in common with others.
 type version struct {
 	build.Info
-	DiskFormat int `json:"disk_format"` // that it writes; it reads all before
-	Protocol   int `json:"protocol"`    // that it speaks with other nodes
+	// Levels are those of clusters whose nodes it can be, and DiskFormat is the newest of data directories that it writes; it reads all before.
+	Levels     level.Range `json:"levels"`
+	DiskFormat int         `json:"disk_format"`
 }
 
 func thisVersion() version {
-	return version{Info: build.This(), DiskFormat: datadir.FormatVersion, Protocol: gossip.ProtocolVersion}
+	return version{Info: build.This(), Levels: level.Known(), DiskFormat: datadir.NewestFormat}
 }
 
 // String is for people.
@@ -35,8 +36,8 @@ func (v version) String() string {
 		line("date", v.Date.Format(time.RFC3339))
 		line("modified", map[bool]string{true: "yes: the source was not that of the commit", false: "no"}[v.Modified])
 	}
+	line("levels", v.Levels)
 	line("disk format", v.DiskFormat)
-	line("protocol", v.Protocol)
 	line("built with", v.Go+" for "+v.System)
 	return lines.String()
 }
@@ -47,7 +48,8 @@ func versionVerb() *cobra.Command {
 		Use:   "version",
 		Short: "Print which jeton this is",
 		Long: "Print which jeton this is: its version, the commit that it was built from and the date of that, whether the source had\n" +
-			"changes beside it, the format of its data directories, and the protocol that its nodes speak with one another.",
+			"changes beside it, the levels of clusters that it knows (see jeton cluster upgrade), and the newest format of its data\n" +
+			"directories.",
 		Example: "  jeton version\n  jeton version --output json | jq .disk_format",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := thisVersion()

@@ -9,6 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -89,6 +90,21 @@ func (m *membership) floored(s *agreed.State) bool {
 	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
 }
 
+// adoptLevel makes the disk one of a cluster at that level: releases that do not know it refuse it from now on.
+func (m *membership) adoptLevel(now int) error {
+	if now == m.level || !level.Known().Has(now) { // the cluster ends a node that does not know its level
+		return nil
+	}
+	if err := m.node.store.RaiseFormat(level.Format(now)); err != nil {
+		return err
+	}
+	if m.level != 0 {
+		m.node.cfg.Logger.Info("the cluster is at another level, and this data directory of another format", "level", now, "format", level.Format(now))
+	}
+	m.level = now
+	return nil
+}
+
 // adoptLimits puts the limits of a state in force, and its overrides: those that have changed, where the limits have not.
 func (m *membership) adoptLimits(s *agreed.State) error {
 	doc, before := m.node.limits.Load(), m.overrides
@@ -134,6 +150,9 @@ func earlier(s *agreed.State, now int64) map[string]int64 {
 
 // adopt makes all parts of the node follow a state. The registers come first: they are in an epoch before the node publishes it.
 func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
+	if err := m.adoptLevel(s.AgreedLevel()); err != nil {
+		return err
+	}
 	if err := m.syncStorage(ctx, s); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 var errNoLimitsFile = errors.New("no limits file to reload: the node was started without --limits")
@@ -159,10 +160,28 @@ func (m *membership) used() map[string]time.Duration {
 	return m.node.system.Used(usedWithin)
 }
 
-// checkLimits says what is wrong with a limits document.
-func checkLimits(text []byte) error {
-	_, err := limit.ReadDocument(text)
-	return err
+// checkLimits says what is wrong with a limits document, or which level of the cluster its fields take.
+func checkLimits(text []byte) (needed int, err error) {
+	doc, err := limit.ReadDocument(text)
+	if err != nil {
+		return 0, err
+	}
+	return neededBy(doc), nil
+}
+
+// neededBy is the level that the fields of a document take: those of its limits, their plans and their overrides.
+func neededBy(doc *limit.Document) int {
+	needed := level.First
+	for _, r := range doc.Rules() {
+		needed = max(needed, level.Needed(r.Limit))
+		for _, p := range doc.Plans(r.Name) {
+			needed = max(needed, level.Needed(p.Rule.Limit))
+		}
+		for _, o := range doc.Written(r.Name) {
+			needed = max(needed, level.Needed(o.Rule.Limit))
+		}
+	}
+	return needed
 }
 
 // reaches says how far limits reach with another document in the place of a state's: see [cluster.Config]. It says nothing where the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
@@ -67,6 +68,7 @@ type membership struct {
 	installed chan struct{} // holds a token when a partition was installed, whose epoch may have begun before
 
 	// Follow's own.
+	level         int                       // that the disk is of; 0 before a state was adopted
 	limitsVersion uint64                    // of those in force
 	overrides     *agreed.Overrides         // likewise
 	earlier       map[string]agreed.Earlier // likewise
@@ -145,7 +147,7 @@ func (m *membership) join() (err error) {
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
 		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Reaches: reaches, Reach: m.reach, Used: m.used, Tell: m.tell,
-		Logger: n.cfg.Logger, Metrics: n.metrics,
+		Release: build.This().Version, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
 }

@@ -26,6 +26,7 @@ const (
 	VerbRemove    = "remove"
 	VerbRecover   = "recover"
 	VerbImport    = "import"
+	VerbUpgrade   = "upgrade"
 )
 
 // share is how many entries of the kind of a verb are kept, and the kind by its first verb.

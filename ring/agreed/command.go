@@ -30,6 +30,8 @@ type Command struct {
 	SetOverride   *SetOverride   `json:"set_override,omitempty"`
 	UnsetOverride *UnsetOverride `json:"unset_override,omitempty"`
 
+	Raise *Raise `json:"raise,omitempty" level:"2"`
+
 	// By goes into the audit log if the command takes effect; nil leaves nothing there.
 	By *Entry `json:"by,omitempty"`
 }
@@ -52,6 +54,8 @@ type (
 		Nodes      []Node          `json:"nodes"`
 		Table      [][]ring.NodeID `json:"table"`
 		Limits     Document        `json:"limits"`
+		// Level is the highest that all of Nodes know; 0 means level.First.
+		Level int `json:"level,omitempty" level:"2"`
 	}
 	// Join makes the node a member, or renews the name, zone and addresses of one. A new member's mark and process count
 	// as raised; a known one's stay. It is never given partitions by this.
@@ -176,6 +180,7 @@ func (c *Command) kind() (applier, error) {
 		{c.Note != nil, c.Note},
 		{c.SetOverride != nil, c.SetOverride},
 		{c.UnsetOverride != nil, c.UnsetOverride},
+		{c.Raise != nil, c.Raise},
 	} {
 		if k.set {
 			kinds = append(kinds, k.applier)

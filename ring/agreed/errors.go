@@ -24,6 +24,8 @@ var (
 	ErrHasPlaces = errors.New("the node still has partitions")
 	// ErrTooMany refuses what would be more than the agreed state may hold.
 	ErrTooMany = errors.New("the cluster keeps no more of these")
+	// ErrLevel refuses what only a higher level of the cluster allows, or what a node cannot do at that level.
+	ErrLevel = errors.New("the level of the cluster does not allow it")
 	// ErrTooFew refuses what would leave too few nodes, or too few that know a partition's registers.
 	ErrTooFew = errors.New("too few nodes would be left")
 )

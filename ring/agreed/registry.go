@@ -35,7 +35,7 @@ func (c *Found) Apply(s *State) (*State, error) {
 	}
 	next := s.draft()
 	next.Cluster, next.Partitions, next.Replicas = c.Cluster, c.Partitions, c.Replicas
-	next.Limits, next.LimitsVersion = slices.Clone(c.Limits), 1
+	next.Limits, next.LimitsVersion, next.Level = slices.Clone(c.Limits), 1, c.Level
 	next.Nodes, next.Removed = map[ring.NodeID]Node{}, map[ring.NodeID]string{}
 	for _, n := range c.Nodes {
 		if err := next.admit(n); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // A State is what the nodes of a cluster have agreed on. It never changes: every command that takes effect makes another
@@ -40,6 +41,8 @@ type State struct {
 	Overrides *Overrides `json:"overrides,omitempty"`
 	// Audit is the last things that operators have done, the oldest first: at most MaxEntries.
 	Audit []Entry `json:"audit,omitempty"`
+	// Level is what nodes may say and write: see package level. 0 means level.First; AgreedLevel tells.
+	Level int `json:"level,omitempty" level:"2"`
 }
 
 // A Node is a member of the cluster, with the addresses (host:port) at which the others reach it.
@@ -62,6 +65,9 @@ type Node struct {
 
 // Founded says whether there is a cluster.
 func (s *State) Founded() bool { return s.Version > 0 }
+
+// AgreedLevel is the level of the cluster, level.First before it is founded.
+func (s *State) AgreedLevel() int { return max(s.Level, level.First) }
 
 // Named is the member with that name.
 func (s *State) Named(name string) (Node, bool) {

@@ -16,8 +16,13 @@ import (
 // take effect.
 func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (uint64, error) {
 	if c.config.Check != nil {
-		if err := c.config.Check(text); err != nil {
+		needed, err := c.config.Check(text)
+		if err != nil {
 			return 0, fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
+		}
+		if now := c.State().AgreedLevel(); needed > now {
+			return 0, fmt.Errorf("%w: it is %d, and the document has fields that take %d, which not every node may know: jeton cluster upgrade raises it",
+				agreed.ErrLevel, now, needed)
 		}
 	}
 	change := agreed.SetLimits{Base: version, Limits: text, At: c.config.Now()}

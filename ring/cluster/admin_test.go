@@ -17,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 	"github.com/jeton-dev/jeton/ring/cluster/joining"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 func TestLimitsAreSetFromAnyNode(t *testing.T) {
@@ -24,11 +25,11 @@ func TestLimitsAreSetFromAnyNode(t *testing.T) {
 	r := newRig(t)
 	all := expecting(3, r.chairs(3)...)
 	for _, ch := range all {
-		ch.config.Check = func(limits []byte) error {
+		ch.config.Check = func(limits []byte) (int, error) {
 			if strings.Contains(string(limits), "wrong") {
-				return wrong
+				return 0, wrong
 			}
-			return nil
+			return level.First, nil
 		}
 	}
 	startAll(all...)
@@ -156,7 +157,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"--listen-gossip": func(c *Config) { c.BindGossip = "192.0.2.1:1" },
 		"--advertise":     func(c *Config) { c.GRPC = "" },
 		"bytes too long":  func(c *Config) { c.GRPC = strings.Repeat("g", 500) },
-		"--limits":        func(c *Config) { c.Check = func([]byte) error { return errors.New("wrong") } },
+		"--limits":        func(c *Config) { c.Check = func([]byte) (int, error) { return 0, errors.New("wrong") } },
 	} {
 		c := good
 		spoil(&c)

@@ -137,7 +137,7 @@ func (c *Cluster) assemble() {
 	c.joiner = joining.New(joining.Config{
 		Self: c.self(), Process: c.process, Join: config.Join, Expect: config.Expect, Holds: config.Holds,
 		Partitions: config.Partitions, Replicas: config.Replicas, Limits: config.Limits, Mark: config.Mark, MarkBefore: config.MarkBefore,
-		Confirm: config.Confirm, NewMarks: config.NewMarks, Peers: config.Peers, Identity: c.identity, Gossip: c.gossip,
+		Confirm: config.Confirm, NewMarks: config.NewMarks, Peers: config.Peers, Levels: config.Levels, Identity: c.identity, Gossip: c.gossip,
 		Agreement: c.agreement, Directory: c.directory, Leader: c.leader, State: c.State, Changed: c.Changed,
 		Step: config.tuning.step, Patience: config.tuning.patience, Logger: c.logger, Throttle: c.throttle,
 	})
@@ -152,7 +152,8 @@ func (c *Cluster) assemble() {
 	})
 	c.health = health.New(health.Config{
 		ID: config.ID, Process: c.process, State: c.State, Changed: c.Changed, Others: c.otherMembers, Peers: config.Peers,
-		Refuses: config.Refuses, Stalled: config.Stalled, Keys: c.keys, Report: config.OnDeciding, Logger: c.logger,
+		Refuses: config.Refuses, Stalled: config.Stalled, Keys: c.keys, Levels: config.Levels, Release: config.Release, Report: config.OnDeciding,
+		Logger: c.logger,
 	})
 }
 
@@ -277,7 +278,7 @@ func (c *Cluster) self() agreed.Node {
 // nodeMeta is what this node gossips about itself at its start.
 func (c *Cluster) nodeMeta() gossip.NodeMeta {
 	own := gossip.NodeMeta{
-		Protocol: gossip.ProtocolVersion, Partitions: c.config.Partitions, Cluster: c.identity.Cluster(), Name: c.config.Name,
+		Level: c.config.Levels.Oldest, Newest: c.config.Levels.Newest, Partitions: c.config.Partitions, Cluster: c.identity.Cluster(), Name: c.config.Name,
 		GRPC: c.config.GRPC, Raft: c.RaftAddress(), Phase: gossip.PhaseJoining, Expect: c.config.Expect, Process: c.process.String(),
 	}
 	if own.Cluster == "" && c.config.Expect > 1 && len(c.agreement.Servers()) == 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // Peers is what a cluster needs of its other nodes. Each address is the gRPC address of one, with its id before it, as
@@ -103,8 +104,8 @@ type Config struct {
 	// Speaks names the protocol of an address that does not speak gossip, such as gRPC; empty if it is unknown. It is
 	// called once for an address of Join at which no node answers. Nil: it is not known.
 	Speaks func(ctx context.Context, address string) string
-	// Check says what is wrong with a limits document. Nil disables the check.
-	Check func(limits []byte) error
+	// Check says what is wrong with a limits document, or which level of the cluster it takes. Nil disables the check.
+	Check func(limits []byte) (level int, err error)
 	// Reaches says as shorter which limits reach less far ahead with another document in the place of a state's, its overrides included, and how far
 	// that was, in nanoseconds; as longer the limits of which some override reaches further than it is noted with, and how far one does
 	// at most. Nil: none do.
@@ -120,6 +121,10 @@ type Config struct {
 	GossipBounds, RaftBounds bound.Config
 	// Listeners counts what the two listeners refuse. Nil: it is not counted.
 	Listeners *bound.Metrics
+	// Levels are those that this node knows. Zero: those of this release, level.Known.
+	Levels level.Range
+	// Release is which release this node is, for operators. Empty: it is not told.
+	Release string
 	// Logger takes the log. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Metrics is where the metrics of this package are registered. Nil: nowhere.
@@ -142,6 +147,9 @@ func (c *Config) check() error {
 	}
 	if c.Replicas == 0 {
 		c.Replicas = 3
+	}
+	if c.Levels == (level.Range{}) {
+		c.Levels = level.Known()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -193,7 +201,7 @@ func (c *Config) checkAddresses() error {
 		}
 	}
 	if c.Check != nil && c.Limits != nil {
-		if err := c.Check(c.Limits); err != nil {
+		if _, err := c.Check(c.Limits); err != nil {
 			return fmt.Errorf("%w: the initial limits of a new cluster (--limits): %w", agreed.ErrInvalid, err)
 		}
 	}

@@ -26,6 +26,7 @@ func (c *Cluster) registerHandlers() {
 		message.KindMoves:  message.Serve(c.answerMoves),
 		message.KindNote:   message.Serve(c.answerNote),
 		message.KindSet:    message.Serve(c.answerOverride),
+		message.KindRaise:  message.Serve(c.answerRaise),
 	}
 	maps.Copy(leading, c.joiner.LeaderHandlers())
 	maps.Copy(leading, c.recoverer.LeaderHandlers())

@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/ring/cluster/joining"
 )
 
@@ -42,6 +44,9 @@ func (c *Cluster) publish() {
 	c.published.Store(&publishedState{state: &s, leaving: leaving, agreed: now, changed: make(chan struct{})})
 	close(old.changed)
 	c.metrics.changes.Inc()
+	if s.Founded() {
+		c.gossip.Say(func(own *gossip.NodeMeta) { own.Level = s.AgreedLevel() })
+	}
 	if s.Nodes[c.config.ID].Process != c.process {
 		return // while raft catches up, what it tells may be older than what is in the book
 	}
@@ -57,6 +62,9 @@ func (c *Cluster) followState(ctx context.Context, cancel context.CancelCauseFun
 		c.publish()
 		if name, removed := c.State().Removed[c.config.ID]; removed {
 			cancel(joining.RemovedError(c.config.ID, name))
+		}
+		if s := c.State(); s.Founded() && s.AgreedLevel() > c.config.Levels.Newest {
+			cancel(fmt.Errorf("%w: it is at level %d, and this node knows levels %s: run a newer release", agreed.ErrLevel, s.AgreedLevel(), c.config.Levels))
 		}
 		select {
 		case <-ctx.Done():

@@ -34,7 +34,7 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	told := Status{
 		Cluster: c.identity.Cluster(), Node: c.config.Name, Waits: c.Waits(), Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
 		Replicas: ring.Replication(len(s.Members()), s.Replicas), Wanted: s.Replicas,
-		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Deciding: c.health.DecidingIn(s, known),
+		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Level: s.AgreedLevel(), Deciding: c.health.DecidingIn(s, known),
 	}
 	if led {
 		told.Leader = s.Nodes[leader].Name
@@ -55,6 +55,7 @@ func (c *Cluster) Status(ctx context.Context) Status {
 		told.Nodes = append(told.Nodes, c.nodeStatus(n, known[id], roles[id], shares[id]))
 	}
 	slices.SortFunc(told.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Name, b.Name) })
+	told.Raise = raisable(&told)
 	if c.mayHaveLeader(known) {
 		told.Moves.Phases = c.askPhases(ctx)
 	}
@@ -96,11 +97,12 @@ func (c *Cluster) nodeStatus(n agreed.Node, h health.Heard, role string, share r
 		ID: n.ID, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Gossip: n.Gossip, Raft: n.Raft,
 		Alive: true, Leaving: n.Leaving, Draining: n.Draining, Role: cmp.Or(role, "none"),
 		Owner: share.Owner, Replica: share.Replica, Mark: n.Mark,
-		Answering: cmp.Or(h.Answering, health.Unreachable), Refuses: h.Refuses, Keys: h.Keys,
+		Answering: cmp.Or(h.Answering, health.Unreachable), Refuses: h.Refuses, Levels: h.Levels, Release: h.Release, Keys: h.Keys,
 	}
 	switch {
 	case n.ID == c.config.ID:
 		told.Answering, told.Refuses, told.Keys = health.Answers, c.health.Refuses(), c.keys()
+		told.Levels, told.Release = &c.config.Levels, c.config.Release
 	case h.Answering == health.Suspect || h.Answering == health.Unreachable:
 		told.SilentSeconds = time.Since(h.Since).Round(time.Millisecond).Seconds()
 	}

@@ -65,6 +65,7 @@ func ofNode() []Entry {
 		{NodeGRPC, "/jeton.v1.Admin/Drain", Key, "moves all partitions off a node"},
 		{NodeGRPC, "/jeton.v1.Admin/Remove", Key, "takes a node out of the cluster"},
 		{NodeGRPC, "/jeton.v1.Admin/Recover", Key, "recovers the cluster without its lost nodes"},
+		{NodeGRPC, "/jeton.v1.Admin/UpgradeCluster", Key, "raises the level of the cluster: `jeton cluster upgrade`"},
 		{NodeGRPC, "/jeton.v1.Peer/Reserve", Key, "writes registers"},
 		{NodeGRPC, "/jeton.v1.Peer/Look", Key, "reads a register"},
 		{NodeGRPC, "/jeton.v1.Peer/Seal", Key, "ends an epoch of a partition"},

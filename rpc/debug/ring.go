@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -52,7 +53,7 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 	say("%s, as %s sees it\n\ncluster\t%s\nleader\t%s\n", s.Deciding.String(), s.Node, s.Cluster, leader)
 	say("table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",
 		s.Version, s.Partitions, s.LowestEpoch, s.HighestEpoch, replicas(s), floors(s))
-	say("moves\t%s\nlimits\tversion %d\n", moves(s), s.LimitsVersion)
+	say("moves\t%s\nlimits\tversion %d\nlevel\t%s\n", moves(s), s.LimitsVersion, levels(s))
 	sayKeys(say, s)
 	fmt.Fprintln(table)
 	fmt.Fprintln(table, "node\tzone\tis\traft\towner of\treplica of\tclock\tgRPC\tid")
@@ -102,6 +103,36 @@ func moves(s *cluster.Status) string {
 		text += ": " + strings.Join(phases, ", ")
 	}
 	return text
+}
+
+// levels is the level of the cluster, with what may become of it.
+func levels(s *cluster.Status) string {
+	if s.Raise > 0 {
+		return fmt.Sprintf("%d; every node knows %d: jeton cluster upgrade raises it", s.Level, s.Raise)
+	}
+	var older, unknown []string
+	most := s.Level
+	for _, n := range s.Nodes {
+		if n.Levels != nil {
+			most = max(most, n.Levels.Newest)
+		}
+	}
+	for _, n := range s.Nodes {
+		switch {
+		case most == s.Level:
+		case n.Levels == nil:
+			unknown = append(unknown, n.Name)
+		case n.Levels.Newest < most:
+			older = append(older, n.Name)
+		}
+	}
+	switch {
+	case len(older) > 0:
+		return fmt.Sprintf("%d; some nodes know %d, but not %s", s.Level, most, strings.Join(older, ", "))
+	case len(unknown) > 0:
+		return fmt.Sprintf("%d; some nodes know %d; not heard: %s", s.Level, most, strings.Join(unknown, ", "))
+	}
+	return strconv.Itoa(s.Level)
 }
 
 // state is what a node is doing, and for how long it has not answered the node that tells.

@@ -1976,6 +1976,195 @@ func (x *ImportClusterResponse) GetKept() uint32 {
 	return 0
 }
 
+// UpgradeClusterRequest asks for another level.
+type UpgradeClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The level; 0 for the newest that all members know.
+	To uint32 `protobuf:"varint,1,opt,name=to,proto3" json:"to,omitempty"`
+	// Only say what would change.
+	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpgradeClusterRequest) Reset() {
+	*x = UpgradeClusterRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpgradeClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpgradeClusterRequest) ProtoMessage() {}
+
+func (x *UpgradeClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpgradeClusterRequest.ProtoReflect.Descriptor instead.
+func (*UpgradeClusterRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *UpgradeClusterRequest) GetTo() uint32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *UpgradeClusterRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+// UpgradeClusterResponse answers an UpgradeClusterRequest.
+type UpgradeClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The level before, and now; the same where there was nothing to raise.
+	From uint32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	To   uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	// The members by name.
+	Members       []*MemberLevels `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpgradeClusterResponse) Reset() {
+	*x = UpgradeClusterResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpgradeClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpgradeClusterResponse) ProtoMessage() {}
+
+func (x *UpgradeClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpgradeClusterResponse.ProtoReflect.Descriptor instead.
+func (*UpgradeClusterResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *UpgradeClusterResponse) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *UpgradeClusterResponse) GetTo() uint32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *UpgradeClusterResponse) GetMembers() []*MemberLevels {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+// MemberLevels are the levels that a member knows.
+type MemberLevels struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its release; empty if it does not tell.
+	Release string `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
+	// All from oldest to newest.
+	Oldest        uint32 `protobuf:"varint,3,opt,name=oldest,proto3" json:"oldest,omitempty"`
+	Newest        uint32 `protobuf:"varint,4,opt,name=newest,proto3" json:"newest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemberLevels) Reset() {
+	*x = MemberLevels{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemberLevels) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemberLevels) ProtoMessage() {}
+
+func (x *MemberLevels) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemberLevels.ProtoReflect.Descriptor instead.
+func (*MemberLevels) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *MemberLevels) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MemberLevels) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *MemberLevels) GetOldest() uint32 {
+	if x != nil {
+		return x.Oldest
+	}
+	return 0
+}
+
+func (x *MemberLevels) GetNewest() uint32 {
+	if x != nil {
+		return x.Newest
+	}
+	return 0
+}
+
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_admin_proto_rawDesc = "" +
@@ -2082,7 +2271,19 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\toverrides\x18\x02 \x03(\tR\toverrides\x12\x10\n" +
 	"\x03set\x18\x03 \x01(\rR\x03set\x12\x18\n" +
 	"\aremoved\x18\x04 \x01(\rR\aremoved\x12\x12\n" +
-	"\x04kept\x18\x05 \x01(\rR\x04kept2\x83\t\n" +
+	"\x04kept\x18\x05 \x01(\rR\x04kept\"@\n" +
+	"\x15UpgradeClusterRequest\x12\x0e\n" +
+	"\x02to\x18\x01 \x01(\rR\x02to\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"n\n" +
+	"\x16UpgradeClusterResponse\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\rR\x02to\x120\n" +
+	"\amembers\x18\x03 \x03(\v2\x16.jeton.v1.MemberLevelsR\amembers\"l\n" +
+	"\fMemberLevels\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\arelease\x18\x02 \x01(\tR\arelease\x12\x16\n" +
+	"\x06oldest\x18\x03 \x01(\rR\x06oldest\x12\x16\n" +
+	"\x06newest\x18\x04 \x01(\rR\x06newest2\xd8\t\n" +
 	"\x05Admin\x12;\n" +
 	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
 	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +
@@ -2100,7 +2301,8 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x04Keys\x12\x15.jeton.v1.KeysRequest\x1a\x16.jeton.v1.KeysResponse\x128\n" +
 	"\x05Probe\x12\x16.jeton.v1.ProbeRequest\x1a\x17.jeton.v1.ProbeResponse\x12P\n" +
 	"\rExportCluster\x12\x1e.jeton.v1.ExportClusterRequest\x1a\x1f.jeton.v1.ExportClusterResponse\x12P\n" +
-	"\rImportCluster\x12\x1e.jeton.v1.ImportClusterRequest\x1a\x1f.jeton.v1.ImportClusterResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\rImportCluster\x12\x1e.jeton.v1.ImportClusterRequest\x1a\x1f.jeton.v1.ImportClusterResponse\x12S\n" +
+	"\x0eUpgradeCluster\x12\x1f.jeton.v1.UpgradeClusterRequest\x1a .jeton.v1.UpgradeClusterResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_admin_proto_rawDescOnce sync.Once
@@ -2114,90 +2316,96 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_jeton_v1_admin_proto_goTypes = []any{
-	(*LimitsRequest)(nil),         // 0: jeton.v1.LimitsRequest
-	(*LimitsResponse)(nil),        // 1: jeton.v1.LimitsResponse
-	(*ApplyLimitsRequest)(nil),    // 2: jeton.v1.ApplyLimitsRequest
-	(*ApplyLimitsResponse)(nil),   // 3: jeton.v1.ApplyLimitsResponse
-	(*LimitEffect)(nil),           // 4: jeton.v1.LimitEffect
-	(*LimitChange)(nil),           // 5: jeton.v1.LimitChange
-	(*LimitUse)(nil),              // 6: jeton.v1.LimitUse
-	(*StatusRequest)(nil),         // 7: jeton.v1.StatusRequest
-	(*StatusResponse)(nil),        // 8: jeton.v1.StatusResponse
-	(*DrainRequest)(nil),          // 9: jeton.v1.DrainRequest
-	(*DrainResponse)(nil),         // 10: jeton.v1.DrainResponse
-	(*RemoveRequest)(nil),         // 11: jeton.v1.RemoveRequest
-	(*RemoveResponse)(nil),        // 12: jeton.v1.RemoveResponse
-	(*RecoverRequest)(nil),        // 13: jeton.v1.RecoverRequest
-	(*RecoverResponse)(nil),       // 14: jeton.v1.RecoverResponse
-	(*AuditRequest)(nil),          // 15: jeton.v1.AuditRequest
-	(*AuditResponse)(nil),         // 16: jeton.v1.AuditResponse
-	(*LimitsHistoryRequest)(nil),  // 17: jeton.v1.LimitsHistoryRequest
-	(*LimitsHistoryResponse)(nil), // 18: jeton.v1.LimitsHistoryResponse
-	(*FillRequest)(nil),           // 19: jeton.v1.FillRequest
-	(*FillResponse)(nil),          // 20: jeton.v1.FillResponse
-	(*SetOverrideRequest)(nil),    // 21: jeton.v1.SetOverrideRequest
-	(*SetOverrideResponse)(nil),   // 22: jeton.v1.SetOverrideResponse
-	(*UnsetOverrideRequest)(nil),  // 23: jeton.v1.UnsetOverrideRequest
-	(*UnsetOverrideResponse)(nil), // 24: jeton.v1.UnsetOverrideResponse
-	(*OverridesRequest)(nil),      // 25: jeton.v1.OverridesRequest
-	(*OverridesResponse)(nil),     // 26: jeton.v1.OverridesResponse
-	(*ActivityRequest)(nil),       // 27: jeton.v1.ActivityRequest
-	(*ActivityResponse)(nil),      // 28: jeton.v1.ActivityResponse
-	(*KeysRequest)(nil),           // 29: jeton.v1.KeysRequest
-	(*KeysResponse)(nil),          // 30: jeton.v1.KeysResponse
-	(*ProbeRequest)(nil),          // 31: jeton.v1.ProbeRequest
-	(*ProbeResponse)(nil),         // 32: jeton.v1.ProbeResponse
-	(*ExportClusterRequest)(nil),  // 33: jeton.v1.ExportClusterRequest
-	(*ExportClusterResponse)(nil), // 34: jeton.v1.ExportClusterResponse
-	(*ImportClusterRequest)(nil),  // 35: jeton.v1.ImportClusterRequest
-	(*ImportClusterResponse)(nil), // 36: jeton.v1.ImportClusterResponse
+	(*LimitsRequest)(nil),          // 0: jeton.v1.LimitsRequest
+	(*LimitsResponse)(nil),         // 1: jeton.v1.LimitsResponse
+	(*ApplyLimitsRequest)(nil),     // 2: jeton.v1.ApplyLimitsRequest
+	(*ApplyLimitsResponse)(nil),    // 3: jeton.v1.ApplyLimitsResponse
+	(*LimitEffect)(nil),            // 4: jeton.v1.LimitEffect
+	(*LimitChange)(nil),            // 5: jeton.v1.LimitChange
+	(*LimitUse)(nil),               // 6: jeton.v1.LimitUse
+	(*StatusRequest)(nil),          // 7: jeton.v1.StatusRequest
+	(*StatusResponse)(nil),         // 8: jeton.v1.StatusResponse
+	(*DrainRequest)(nil),           // 9: jeton.v1.DrainRequest
+	(*DrainResponse)(nil),          // 10: jeton.v1.DrainResponse
+	(*RemoveRequest)(nil),          // 11: jeton.v1.RemoveRequest
+	(*RemoveResponse)(nil),         // 12: jeton.v1.RemoveResponse
+	(*RecoverRequest)(nil),         // 13: jeton.v1.RecoverRequest
+	(*RecoverResponse)(nil),        // 14: jeton.v1.RecoverResponse
+	(*AuditRequest)(nil),           // 15: jeton.v1.AuditRequest
+	(*AuditResponse)(nil),          // 16: jeton.v1.AuditResponse
+	(*LimitsHistoryRequest)(nil),   // 17: jeton.v1.LimitsHistoryRequest
+	(*LimitsHistoryResponse)(nil),  // 18: jeton.v1.LimitsHistoryResponse
+	(*FillRequest)(nil),            // 19: jeton.v1.FillRequest
+	(*FillResponse)(nil),           // 20: jeton.v1.FillResponse
+	(*SetOverrideRequest)(nil),     // 21: jeton.v1.SetOverrideRequest
+	(*SetOverrideResponse)(nil),    // 22: jeton.v1.SetOverrideResponse
+	(*UnsetOverrideRequest)(nil),   // 23: jeton.v1.UnsetOverrideRequest
+	(*UnsetOverrideResponse)(nil),  // 24: jeton.v1.UnsetOverrideResponse
+	(*OverridesRequest)(nil),       // 25: jeton.v1.OverridesRequest
+	(*OverridesResponse)(nil),      // 26: jeton.v1.OverridesResponse
+	(*ActivityRequest)(nil),        // 27: jeton.v1.ActivityRequest
+	(*ActivityResponse)(nil),       // 28: jeton.v1.ActivityResponse
+	(*KeysRequest)(nil),            // 29: jeton.v1.KeysRequest
+	(*KeysResponse)(nil),           // 30: jeton.v1.KeysResponse
+	(*ProbeRequest)(nil),           // 31: jeton.v1.ProbeRequest
+	(*ProbeResponse)(nil),          // 32: jeton.v1.ProbeResponse
+	(*ExportClusterRequest)(nil),   // 33: jeton.v1.ExportClusterRequest
+	(*ExportClusterResponse)(nil),  // 34: jeton.v1.ExportClusterResponse
+	(*ImportClusterRequest)(nil),   // 35: jeton.v1.ImportClusterRequest
+	(*ImportClusterResponse)(nil),  // 36: jeton.v1.ImportClusterResponse
+	(*UpgradeClusterRequest)(nil),  // 37: jeton.v1.UpgradeClusterRequest
+	(*UpgradeClusterResponse)(nil), // 38: jeton.v1.UpgradeClusterResponse
+	(*MemberLevels)(nil),           // 39: jeton.v1.MemberLevels
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
 	5,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
 	6,  // 1: jeton.v1.ApplyLimitsResponse.used:type_name -> jeton.v1.LimitUse
 	4,  // 2: jeton.v1.ApplyLimitsResponse.effects:type_name -> jeton.v1.LimitEffect
 	3,  // 3: jeton.v1.ImportClusterResponse.limits:type_name -> jeton.v1.ApplyLimitsResponse
-	0,  // 4: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
-	2,  // 5: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
-	7,  // 6: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
-	9,  // 7: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
-	11, // 8: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
-	13, // 9: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
-	15, // 10: jeton.v1.Admin.Audit:input_type -> jeton.v1.AuditRequest
-	17, // 11: jeton.v1.Admin.LimitsHistory:input_type -> jeton.v1.LimitsHistoryRequest
-	19, // 12: jeton.v1.Admin.Fill:input_type -> jeton.v1.FillRequest
-	21, // 13: jeton.v1.Admin.SetOverride:input_type -> jeton.v1.SetOverrideRequest
-	23, // 14: jeton.v1.Admin.UnsetOverride:input_type -> jeton.v1.UnsetOverrideRequest
-	25, // 15: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
-	27, // 16: jeton.v1.Admin.Activity:input_type -> jeton.v1.ActivityRequest
-	29, // 17: jeton.v1.Admin.Keys:input_type -> jeton.v1.KeysRequest
-	31, // 18: jeton.v1.Admin.Probe:input_type -> jeton.v1.ProbeRequest
-	33, // 19: jeton.v1.Admin.ExportCluster:input_type -> jeton.v1.ExportClusterRequest
-	35, // 20: jeton.v1.Admin.ImportCluster:input_type -> jeton.v1.ImportClusterRequest
-	1,  // 21: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	3,  // 22: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
-	8,  // 23: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
-	10, // 24: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
-	12, // 25: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
-	14, // 26: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
-	16, // 27: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
-	18, // 28: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
-	20, // 29: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
-	22, // 30: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
-	24, // 31: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
-	26, // 32: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
-	28, // 33: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
-	30, // 34: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
-	32, // 35: jeton.v1.Admin.Probe:output_type -> jeton.v1.ProbeResponse
-	34, // 36: jeton.v1.Admin.ExportCluster:output_type -> jeton.v1.ExportClusterResponse
-	36, // 37: jeton.v1.Admin.ImportCluster:output_type -> jeton.v1.ImportClusterResponse
-	21, // [21:38] is the sub-list for method output_type
-	4,  // [4:21] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	39, // 4: jeton.v1.UpgradeClusterResponse.members:type_name -> jeton.v1.MemberLevels
+	0,  // 5: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
+	2,  // 6: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
+	7,  // 7: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
+	9,  // 8: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
+	11, // 9: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
+	13, // 10: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
+	15, // 11: jeton.v1.Admin.Audit:input_type -> jeton.v1.AuditRequest
+	17, // 12: jeton.v1.Admin.LimitsHistory:input_type -> jeton.v1.LimitsHistoryRequest
+	19, // 13: jeton.v1.Admin.Fill:input_type -> jeton.v1.FillRequest
+	21, // 14: jeton.v1.Admin.SetOverride:input_type -> jeton.v1.SetOverrideRequest
+	23, // 15: jeton.v1.Admin.UnsetOverride:input_type -> jeton.v1.UnsetOverrideRequest
+	25, // 16: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
+	27, // 17: jeton.v1.Admin.Activity:input_type -> jeton.v1.ActivityRequest
+	29, // 18: jeton.v1.Admin.Keys:input_type -> jeton.v1.KeysRequest
+	31, // 19: jeton.v1.Admin.Probe:input_type -> jeton.v1.ProbeRequest
+	33, // 20: jeton.v1.Admin.ExportCluster:input_type -> jeton.v1.ExportClusterRequest
+	35, // 21: jeton.v1.Admin.ImportCluster:input_type -> jeton.v1.ImportClusterRequest
+	37, // 22: jeton.v1.Admin.UpgradeCluster:input_type -> jeton.v1.UpgradeClusterRequest
+	1,  // 23: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 24: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	8,  // 25: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	10, // 26: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	12, // 27: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	14, // 28: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	16, // 29: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
+	18, // 30: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
+	20, // 31: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
+	22, // 32: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
+	24, // 33: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
+	26, // 34: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
+	28, // 35: jeton.v1.Admin.Activity:output_type -> jeton.v1.ActivityResponse
+	30, // 36: jeton.v1.Admin.Keys:output_type -> jeton.v1.KeysResponse
+	32, // 37: jeton.v1.Admin.Probe:output_type -> jeton.v1.ProbeResponse
+	34, // 38: jeton.v1.Admin.ExportCluster:output_type -> jeton.v1.ExportClusterResponse
+	36, // 39: jeton.v1.Admin.ImportCluster:output_type -> jeton.v1.ImportClusterResponse
+	38, // 40: jeton.v1.Admin.UpgradeCluster:output_type -> jeton.v1.UpgradeClusterResponse
+	23, // [23:41] is the sub-list for method output_type
+	5,  // [5:23] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_admin_proto_init() }
@@ -2211,7 +2419,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,23 +19,24 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Admin_Limits_FullMethodName        = "/jeton.v1.Admin/Limits"
-	Admin_ApplyLimits_FullMethodName   = "/jeton.v1.Admin/ApplyLimits"
-	Admin_Status_FullMethodName        = "/jeton.v1.Admin/Status"
-	Admin_Drain_FullMethodName         = "/jeton.v1.Admin/Drain"
-	Admin_Remove_FullMethodName        = "/jeton.v1.Admin/Remove"
-	Admin_Recover_FullMethodName       = "/jeton.v1.Admin/Recover"
-	Admin_Audit_FullMethodName         = "/jeton.v1.Admin/Audit"
-	Admin_LimitsHistory_FullMethodName = "/jeton.v1.Admin/LimitsHistory"
-	Admin_Fill_FullMethodName          = "/jeton.v1.Admin/Fill"
-	Admin_SetOverride_FullMethodName   = "/jeton.v1.Admin/SetOverride"
-	Admin_UnsetOverride_FullMethodName = "/jeton.v1.Admin/UnsetOverride"
-	Admin_Overrides_FullMethodName     = "/jeton.v1.Admin/Overrides"
-	Admin_Activity_FullMethodName      = "/jeton.v1.Admin/Activity"
-	Admin_Keys_FullMethodName          = "/jeton.v1.Admin/Keys"
-	Admin_Probe_FullMethodName         = "/jeton.v1.Admin/Probe"
-	Admin_ExportCluster_FullMethodName = "/jeton.v1.Admin/ExportCluster"
-	Admin_ImportCluster_FullMethodName = "/jeton.v1.Admin/ImportCluster"
+	Admin_Limits_FullMethodName         = "/jeton.v1.Admin/Limits"
+	Admin_ApplyLimits_FullMethodName    = "/jeton.v1.Admin/ApplyLimits"
+	Admin_Status_FullMethodName         = "/jeton.v1.Admin/Status"
+	Admin_Drain_FullMethodName          = "/jeton.v1.Admin/Drain"
+	Admin_Remove_FullMethodName         = "/jeton.v1.Admin/Remove"
+	Admin_Recover_FullMethodName        = "/jeton.v1.Admin/Recover"
+	Admin_Audit_FullMethodName          = "/jeton.v1.Admin/Audit"
+	Admin_LimitsHistory_FullMethodName  = "/jeton.v1.Admin/LimitsHistory"
+	Admin_Fill_FullMethodName           = "/jeton.v1.Admin/Fill"
+	Admin_SetOverride_FullMethodName    = "/jeton.v1.Admin/SetOverride"
+	Admin_UnsetOverride_FullMethodName  = "/jeton.v1.Admin/UnsetOverride"
+	Admin_Overrides_FullMethodName      = "/jeton.v1.Admin/Overrides"
+	Admin_Activity_FullMethodName       = "/jeton.v1.Admin/Activity"
+	Admin_Keys_FullMethodName           = "/jeton.v1.Admin/Keys"
+	Admin_Probe_FullMethodName          = "/jeton.v1.Admin/Probe"
+	Admin_ExportCluster_FullMethodName  = "/jeton.v1.Admin/ExportCluster"
+	Admin_ImportCluster_FullMethodName  = "/jeton.v1.Admin/ImportCluster"
+	Admin_UpgradeCluster_FullMethodName = "/jeton.v1.Admin/UpgradeCluster"
 )
 
 // AdminClient is the client API for Admin service.
@@ -78,6 +79,8 @@ type AdminClient interface {
 	ExportCluster(ctx context.Context, in *ExportClusterRequest, opts ...grpc.CallOption) (*ExportClusterResponse, error)
 	// Import puts the limits and overrides of such a file in force.
 	ImportCluster(ctx context.Context, in *ImportClusterRequest, opts ...grpc.CallOption) (*ImportClusterResponse, error)
+	// UpgradeCluster raises the level of the cluster, once all members know the next.
+	UpgradeCluster(ctx context.Context, in *UpgradeClusterRequest, opts ...grpc.CallOption) (*UpgradeClusterResponse, error)
 }
 
 type adminClient struct {
@@ -258,6 +261,16 @@ func (c *adminClient) ImportCluster(ctx context.Context, in *ImportClusterReques
 	return out, nil
 }
 
+func (c *adminClient) UpgradeCluster(ctx context.Context, in *UpgradeClusterRequest, opts ...grpc.CallOption) (*UpgradeClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpgradeClusterResponse)
+	err := c.cc.Invoke(ctx, Admin_UpgradeCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -298,6 +311,8 @@ type AdminServer interface {
 	ExportCluster(context.Context, *ExportClusterRequest) (*ExportClusterResponse, error)
 	// Import puts the limits and overrides of such a file in force.
 	ImportCluster(context.Context, *ImportClusterRequest) (*ImportClusterResponse, error)
+	// UpgradeCluster raises the level of the cluster, once all members know the next.
+	UpgradeCluster(context.Context, *UpgradeClusterRequest) (*UpgradeClusterResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -358,6 +373,9 @@ func (UnimplementedAdminServer) ExportCluster(context.Context, *ExportClusterReq
 }
 func (UnimplementedAdminServer) ImportCluster(context.Context, *ImportClusterRequest) (*ImportClusterResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ImportCluster not implemented")
+}
+func (UnimplementedAdminServer) UpgradeCluster(context.Context, *UpgradeClusterRequest) (*UpgradeClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpgradeCluster not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -686,6 +704,24 @@ func _Admin_ImportCluster_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_UpgradeCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpgradeClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).UpgradeCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_UpgradeCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).UpgradeCluster(ctx, req.(*UpgradeClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -760,6 +796,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ImportCluster",
 			Handler:    _Admin_ImportCluster_Handler,
+		},
+		{
+			MethodName: "UpgradeCluster",
+			Handler:    _Admin_UpgradeCluster_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -21,6 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/storage/files"
 )
 
@@ -37,8 +38,12 @@ const (
 // empty directory another program's.
 const ProbeFile = "PROBE"
 
-// FormatVersion is the format of the data directories that this program writes.
-const FormatVersion = 3 // 1 had no journal, 2 had a single epoch
+// The formats before those that level.Format tells: 1 had no journal, 2 had a single epoch. LowestFormat is what a new directory has; it is
+// raised when the node hears that its cluster is at a level with a higher one.
+var (
+	LowestFormat = level.Format(level.First)
+	NewestFormat = level.Format(level.Known().Newest)
+)
 
 // The errors of a data directory.
 var (
@@ -86,18 +91,18 @@ func Open(fs vfs.FS, dir string) error {
 	return finishRenewal(fs, dir)
 }
 
-// RaiseFormat raises the version in dir to the present one, so that an older jeton refuses to open it. The caller holds
-// the lock.
-func RaiseFormat(fs vfs.FS, dir string) error {
+// RaiseFormat raises the version in dir to a format, unless it is as high, so that a jeton that does not know that one refuses to open it. The
+// caller holds the lock.
+func RaiseFormat(fs vfs.FS, dir string, to int) error {
 	path := fs.PathJoin(dir, FormatFile)
 	text, err := files.Read(fs, path)
 	if err != nil {
 		return err
 	}
-	if version, err := checkFormat(text, dir, path); err != nil || version == FormatVersion {
+	if version, err := checkFormat(text, dir, path); err != nil || version >= to {
 		return err
 	}
-	if err := writeFormat(fs, path); err != nil {
+	if err := writeFormat(fs, path, to); err != nil {
 		return err
 	}
 	return files.SyncDir(fs, dir)
@@ -108,9 +113,9 @@ func checkFormat(text, dir, path string) (version int, err error) {
 	if _, err := fmt.Sscanf(text, "jeton %d\n", &version); err != nil || version < 1 {
 		return 0, fmt.Errorf("%s does not begin with «jeton» and a version: is %s a data directory of jeton?", path, dir)
 	}
-	if version > FormatVersion {
+	if version > NewestFormat {
 		return 0, fmt.Errorf("%w: %s has version %d, this jeton knows up to %d: run the jeton that wrote it, or a newer one",
-			ErrNewerFormat, dir, version, FormatVersion)
+			ErrNewerFormat, dir, version, NewestFormat)
 	}
 	return version, nil
 }
@@ -130,16 +135,16 @@ func create(fs vfs.FS, dir, path string) error {
 	if err := files.SyncParents(fs, dir); err != nil {
 		return err
 	}
-	return writeFormat(fs, path)
+	return writeFormat(fs, path, LowestFormat)
 }
 
 // writeFormat writes the format file. It appears whole or not at all.
-func writeFormat(fs vfs.FS, path string) error {
+func writeFormat(fs vfs.FS, path string, format int) error {
 	f, err := fs.Create(path+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "jeton %d\n", FormatVersion)
+	_, err = fmt.Fprintf(f, "jeton %d\n", format)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

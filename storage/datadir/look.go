@@ -23,7 +23,7 @@ func Look(fs vfs.FS, dir string) (Seen, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	seen := Seen{Newest: FormatVersion}
+	seen := Seen{Newest: NewestFormat}
 	path := fs.PathJoin(dir, FormatFile)
 	text, err := files.Read(fs, path)
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // A keyed is a gossip whose key follows a file.
@@ -34,7 +35,7 @@ func startKeyed(t *testing.T, id byte, keys string) *keyed {
 		t.Fatal(err)
 	}
 	k.Gossip = New(Config{
-		ID: ring.NodeID{id}, Own: NodeMeta{Protocol: ProtocolVersion, Partitions: 1, Name: string('a' + rune(id))},
+		ID: ring.NodeID{id}, Own: NodeMeta{Level: level.First, Partitions: 1, Name: string('a' + rune(id))},
 		Wire: wire, Key: k.key, Twin: func() {}, Logger: log,
 	})
 	if err := k.Start(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // maxShown is how many of the partitions that cannot be decided are named.
@@ -38,6 +39,9 @@ type Config struct {
 	Refuses, Stalled func() string
 	// Keys are the secrets of the cluster key that are in force here. Nil: there is none.
 	Keys func() []message.KeyUse
+	// Levels are those that this node knows, and Release is its release.
+	Levels  level.Range
+	Release string
 	// Report is called when the set of keys that some node can decide has changed. Nil: it is not called.
 	Report func(ring.Deciding)
 	Logger *slog.Logger
@@ -64,15 +68,15 @@ func New(config Config) *Health {
 		config.Stalled = always
 	}
 	h := &Health{config: config, started: time.Now()}
-	h.pinger = pinger{others: config.Others, ping: h.ping, afterRound: h.logChange, nodes: map[ring.NodeID]Heard{}}
+	h.pinger = pinger{others: config.Others, ping: h.Ping, afterRound: h.logChange, nodes: map[ring.NodeID]Heard{}}
 	return h
 }
 
 // Run pings the other members until ctx ends.
 func (h *Health) Run(ctx context.Context) { h.pinger.run(ctx, h.config.Changed) }
 
-// ping pings the node at a gRPC address.
-func (h *Health) ping(ctx context.Context, address string) (message.Pong, error) {
+// Ping pings the node at a gRPC address.
+func (h *Health) Ping(ctx context.Context, address string) (message.Pong, error) {
 	return message.Call[message.Pong](ctx, h.config.Peers, address, message.KindPing, message.Nothing{})
 }
 
@@ -80,6 +84,7 @@ func (h *Health) ping(ctx context.Context, address string) (message.Pong, error)
 func (h *Health) AnswerPing(context.Context, message.Nothing) (message.Pong, error) {
 	p := message.Pong{
 		ID: h.config.ID, Process: h.config.Process, Refuses: cmp.Or(h.config.Refuses(), h.config.Stalled()), Hears: []ring.NodeID{}, Keys: h.config.Keys(),
+		Levels: &h.config.Levels, Release: h.config.Release,
 	}
 	for id, of := range h.Heard() {
 		if of.takes() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 const (
@@ -36,6 +37,8 @@ type Heard struct {
 	Since     time.Time            // of an unreachable or suspect node: when it answered last, or was first asked
 	Refuses   string               // why it decides nothing and takes no reservations; empty if it does
 	Keys      []message.KeyUse     // its secrets of the cluster key; nil from one that does not tell
+	Levels    *level.Range         // those that it knows; nil from one that was not heard
+	Release   string               // empty from one that does not tell
 	hears     map[ring.NodeID]bool // whom it hears itself that takes reservations; nil from one that does not tell
 }
 
@@ -100,7 +103,10 @@ func (h *pinger) note(id ring.NodeID, began time.Time, p message.Pong, err error
 	switch {
 	case errors.Is(err, context.Canceled):
 	case err == nil:
-		h.nodes[id] = Heard{Answering: Answers, Since: time.Now(), Refuses: p.Refuses, Keys: p.Keys, hears: setOf(p.Hears)}
+		levels := p.Knows()
+		h.nodes[id] = Heard{
+			Answering: Answers, Since: time.Now(), Refuses: p.Refuses, Keys: p.Keys, Levels: &levels, Release: p.Release, hears: setOf(p.Hears),
+		}
 	case !asked:
 		h.nodes[id] = Heard{Answering: Unreachable, Since: began}
 	case errors.Is(err, context.DeadlineExceeded) && before.Answering == Answers:

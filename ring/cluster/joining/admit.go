@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // A joinRequest asks the leader to let a node in, or to note its new addresses.
@@ -17,6 +18,8 @@ type joinRequest struct {
 	Node agreed.Node `json:"node"`
 	// Before is the mark that the node's disk had before the node started.
 	Before agreed.Mark `json:"before"`
+	// Levels are those that the node knows; nil from one that does not tell, which knows the first.
+	Levels *level.Range `json:"levels,omitempty"`
 }
 
 // answerJoin lets a node in, on the leader: nodes are let in one after another. It may be asked again and again.
@@ -33,6 +36,9 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	}
 	if name, removed := s.Removed[n.ID]; removed {
 		return message.Nothing{}, RemovedError(n.ID, name)
+	}
+	if err := admissibleAt(s.AgreedLevel(), q.Levels); err != nil {
+		return message.Nothing{}, err
 	}
 	known, member := s.Nodes[n.ID]
 	highest, marked := j.agreement.HighestMark(n.ID)
@@ -56,6 +62,23 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	}
 	j.logger.Info("a node joined or changed its addresses", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
 	return message.Nothing{}, nil
+}
+
+// admissibleAt refuses a node that does not know the level of the cluster.
+func admissibleAt(now int, levels *level.Range) error {
+	knows := level.Range{Oldest: level.First, Newest: level.First}
+	if levels != nil {
+		knows = *levels
+	}
+	if knows.Has(now) {
+		return nil
+	}
+	if now > knows.Newest {
+		return fmt.Errorf("%w: the cluster is at level %d, and this node knows level %s: run a release that knows it (jeton cluster status shows those of the members)",
+			message.ErrForeign, now, knows)
+	}
+	return fmt.Errorf("%w: the cluster is at level %d, and this node knows levels %s: upgrade release by release, and raise the level after each (jeton cluster upgrade)",
+		message.ErrForeign, now, knows)
 }
 
 // replaceDead lets n in at the place of a member of the same name, if that is dead.

@@ -45,7 +45,9 @@ const enrollsWithin = 3 * time.Second
 func (j *Joiner) enroll(ctx context.Context) error {
 	var since time.Time
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		_, err := message.AskLeader[message.Nothing](ctx, j.config.Leader, message.KindJoin, joinRequest{Node: j.config.Self, Before: j.config.MarkBefore})
+		_, err := message.AskLeader[message.Nothing](ctx, j.config.Leader, message.KindJoin, joinRequest{
+			Node: j.config.Self, Before: j.config.MarkBefore, Levels: &j.config.Levels,
+		})
 		passing := errors.Is(err, agreed.ErrNameTaken) || errors.Is(err, message.ErrUnreachable) || errors.Is(err, agreed.ErrTooFew)
 		switch {
 		case !passing && !errors.Is(err, agreed.ErrStale):

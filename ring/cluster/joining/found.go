@@ -16,6 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/ring/cluster/lograte"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // A cluster of n is founded by the one of n empty nodes with the smallest id, and only with the durable promises of all
@@ -97,7 +98,7 @@ func (j *Joiner) FoundAlone() error {
 	if err != nil {
 		return err
 	}
-	if err := j.decide(p, []agreed.Node{j.config.Self}); err != nil {
+	if err := j.decide(p, []agreed.Node{j.config.Self}, j.config.Levels.Newest); err != nil {
 		return err
 	}
 	j.nameCluster()
@@ -167,6 +168,10 @@ func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error
 
 // attempt asks for the promises of all members, and decides once it has them.
 func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool, err error) {
+	known, err := levelOf(members)
+	if err != nil {
+		return false, err
+	}
 	p, err := j.id.record.openAttempt()
 	if err != nil {
 		return false, err
@@ -201,7 +206,20 @@ func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool,
 	if err := j.config.Step("all have promised"); err != nil {
 		return false, err
 	}
-	return true, j.decide(p, nodes)
+	return true, j.decide(p, nodes, known)
+}
+
+// levelOf is the newest level that all of some nodes know.
+func levelOf(members []gossip.Peer) (int, error) {
+	known := members[0].Levels()
+	for _, m := range members {
+		l := m.Levels()
+		known.Oldest, known.Newest = max(known.Oldest, l.Oldest), min(known.Newest, l.Newest)
+	}
+	if known.Oldest > known.Newest {
+		return 0, fmt.Errorf("%w: there is no level that all %d nodes know which are to found the cluster: run the same release on all of them", agreed.ErrInvalid, len(members))
+	}
+	return known.Newest, nil
 }
 
 func distinctNames(nodes []agreed.Node) error {
@@ -216,8 +234,8 @@ func distinctNames(nodes []agreed.Node) error {
 	return nil
 }
 
-// decide makes the attempt p found a cluster of these nodes. From then on this node says so by gossip.
-func (j *Joiner) decide(p Promise, nodes []agreed.Node) error {
+// decide makes the attempt p found a cluster of these nodes, at a level that all of them know. From then on this node says so by gossip.
+func (j *Joiner) decide(p Promise, nodes []agreed.Node, known int) error {
 	var members []ring.Member
 	for _, n := range nodes {
 		members = append(members, ring.Member{ID: n.ID, Zone: n.Zone})
@@ -229,6 +247,9 @@ func (j *Joiner) decide(p Promise, nodes []agreed.Node) error {
 	what := &agreed.Found{
 		Partitions: j.config.Partitions, Replicas: j.config.Replicas,
 		Nodes: nodes, Table: table, Limits: j.config.Limits,
+	}
+	if known > level.First { // a release that knows only that one knows no such field
+		what.Level = known
 	}
 	_, _ = rand.Read(what.Cluster[:]) // never fails
 	if err := j.id.record.decide(p, what); err != nil {

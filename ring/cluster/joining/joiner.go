@@ -19,6 +19,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/ring/cluster/lograte"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // Config is what a joiner works with. Fields are required unless a zero value is mentioned; those without a comment are
@@ -38,6 +39,7 @@ type Config struct {
 	Confirm  func(ctx context.Context) error
 	NewMarks <-chan agreed.Mark
 	Peers    message.Peers
+	Levels   level.Range
 
 	Identity  *Identity
 	Gossip    *gossip.Gossip

@@ -33,6 +33,7 @@ func wireErrors() map[string]error {
 		"founded":         agreed.ErrFounded,
 		"has places":      agreed.ErrHasPlaces,
 		"invalid":         agreed.ErrInvalid,
+		"level":           agreed.ErrLevel,
 		"mark not higher": agreed.ErrMarkNotHigher,
 		"name taken":      agreed.ErrNameTaken,
 		"no leader":       ErrNoLeader,

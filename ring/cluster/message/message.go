@@ -14,6 +14,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // CallTime is how long a node waits for another one's answer.
@@ -56,6 +57,7 @@ const (
 	KindMoves  = "moves"  // which moves are under way?
 	KindNote   = "note"   // write into the audit log
 	KindSet    = "set"    // set an override, or take it away
+	KindRaise  = "raise"  // raise the level of the cluster
 
 	KindRecover = "recover" // write down a forced recovery
 )
@@ -170,6 +172,17 @@ type Pong struct {
 	Hears []ring.NodeID `json:"hears"`
 	// Keys are the secrets of the cluster key that the node accepts, the one first that it shows; nil from a node that does not tell.
 	Keys []KeyUse `json:"keys,omitempty"`
+	// Levels are those that the node knows, and Release is its release; nil and empty from a node that does not tell, which knows the first.
+	Levels  *level.Range `json:"levels,omitempty"`
+	Release string       `json:"release,omitempty"`
+}
+
+// Knows are the levels that the node knows.
+func (p *Pong) Knows() level.Range {
+	if p.Levels == nil {
+		return level.Range{Oldest: level.First, Newest: level.First}
+	}
+	return *p.Levels
 }
 
 // A KeyUse is a secret of the cluster key, as a node has it in force.

@@ -7,6 +7,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // A Status is the cluster as one node sees it.
@@ -31,6 +32,9 @@ type Status struct {
 	Floored       int      `json:"floored"`
 	Moves         Progress `json:"moves"`
 	LimitsVersion uint64   `json:"limits_version"`
+	// Level is that of the cluster, and Raise the one to which it can be raised: all members answer, and know it. Missing where there is none.
+	Level int `json:"level"`
+	Raise int `json:"raise,omitempty"`
 	// Deciding says for which keys this node knows of a node that can decide.
 	Deciding ring.Deciding `json:"deciding"`
 }
@@ -62,6 +66,9 @@ type NodeStatus struct {
 	// ClockAheadMS is how far the node's clock is ahead of that of the node that tells this; missing if it was not heard.
 	ClockAheadMS *float64    `json:"clock_ahead_ms,omitempty"`
 	Mark         agreed.Mark `json:"mark"`
+	// Levels are those that the node knows, and Release is its release; missing while it has not told.
+	Levels  *level.Range `json:"levels,omitempty"`
+	Release string       `json:"release,omitempty"`
 	// Keys are the secrets of the cluster key that the node accepts, the one first that it shows to others; missing without a key, and
 	// where the node has not told.
 	Keys []message.KeyUse `json:"keys,omitempty"`

@@ -1,0 +1,102 @@
+// Package level is what the nodes of a cluster may say to one another and write. Nodes of neighboring releases work together because a
+// cluster agrees on a level, and none of them says or writes what a later level has brought before all of them know that one:
+//
+//	level  data directory  brought
+//	1      format 3        all that has no tag below
+//	2      format 4        levels themselves: the command raise, and the level in the agreed state
+//
+// A release knows the levels of [Known]. What a level brings to commands, to the agreed state and to the limits document is marked in the
+// code, in the tag of a field: level:"2". [Needed] reads the tags, and so what needs a level is refused in one place. What nodes only
+// ask one another needs no tag, as long as a node that does not know it can say so, or passes it over.
+//
+// A new level is a new row of the table, and CONTRIBUTING.md says what else.
+package level
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+)
+
+// First is the level of every cluster that never agreed on one.
+const First = 1
+
+// The levels that this release knows.
+const (
+	oldest = 1
+	newest = 2
+)
+
+// formats are the formats of data directories, by level from First on.
+var formats = [...]int{3, 4} //nolint:gochecknoglobals // a table
+
+// A Range is the levels that a release knows: all from Oldest to Newest.
+type Range struct {
+	Oldest int `json:"oldest"`
+	Newest int `json:"newest"`
+}
+
+// Known are the levels that this release knows.
+func Known() Range { return Range{Oldest: oldest, Newest: newest} }
+
+// Has says whether a level is one of them.
+func (r Range) Has(level int) bool { return r.Oldest <= level && level <= r.Newest }
+
+// String is the range as people read it.
+func (r Range) String() string {
+	if r.Oldest == r.Newest {
+		return strconv.Itoa(r.Oldest)
+	}
+	return fmt.Sprintf("%d to %d", r.Oldest, r.Newest)
+}
+
+// Format is the format of the data directories of a cluster at a level, of those of Known.
+func Format(level int) int { return formats[level-First] }
+
+// tag is the key of the tag that says which level has brought a field.
+const tag = "level"
+
+// Needed is the lowest level at which all of v may be said: the highest in a tag of any field in it that is not empty.
+func Needed(v any) int { return needed(reflect.ValueOf(v)) }
+
+func needed(v reflect.Value) int {
+	most := First
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			most = needed(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); !field.IsZero() {
+				most = max(most, Of(v.Type().Field(i)), needed(field))
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			break // a text
+		}
+		for i := range v.Len() {
+			most = max(most, needed(v.Index(i)))
+		}
+	case reflect.Map:
+		for each := v.MapRange(); each.Next(); {
+			most = max(most, needed(each.Value()))
+		}
+	default: // it has no fields
+	}
+	return most
+}
+
+// Of is the level that has brought a field of a struct.
+func Of(field reflect.StructField) int {
+	text, tagged := field.Tag.Lookup(tag)
+	if !tagged {
+		return First
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= First {
+		panic(fmt.Sprintf("the field %s has the tag level:%q: it is no level above %d", field.Name, text, First))
+	}
+	return n
+}
