@@ -107,7 +107,7 @@ var mayImport = map[string][]string{
 	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
 	"rpc/activity":                 {"internal/build", "internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/fault", "internal/metrics", "rpc/activity", "rpc/web"},
-	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "ring/cluster/message", "rpc/access", "rpc/web", "storage"},
+	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "ring/cluster/message", "ring/level", "rpc/access", "rpc/web", "storage"},
 	"gateway/accesslog":            {},
 	"gateway/keys":                 {"actor/limit"},
 	"gateway/config":               {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},

@@ -94,12 +94,12 @@ func TestLeaderRefusesOlderNode(t *testing.T) {
 	a, b := pair(t)
 	atLevel(level.Known().Newest, a)
 	b.config.Levels = level.Range{Oldest: level.Known().Newest + 1, Newest: level.Known().Newest + 1}
-	for what, levels := range map[string]*level.Range{"older": nil, "much newer": &b.config.Levels} {
+	for what, levels := range map[string]*level.Range{"an older": nil, "a much newer": &b.config.Levels} {
 		_, err := message.AskLeader[message.Nothing](t.Context(), a.cluster.leader, message.KindJoin, map[string]any{
 			"node": agreed.Node{ID: b.config.ID, Name: "b", GRPC: "b", Raft: "b"}, "levels": levels,
 		})
 		if !errors.Is(err, message.ErrForeign) || !strings.Contains(err.Error(), "level") {
-			t.Errorf("one of a %s release is let in: %v", what, err)
+			t.Errorf("one of %s release is let in: %v", what, err)
 		}
 	}
 }

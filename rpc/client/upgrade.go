@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -30,6 +33,9 @@ func (c *Client) Upgrade(ctx context.Context, to int, dry bool) (Upgraded, error
 		return Upgraded{}, fmt.Errorf("%d is no level", to)
 	}
 	m, err := operate(ctx, c, &pb.UpgradeClusterRequest{To: uint32(to), DryRun: dry}, pb.AdminClient.UpgradeCluster)
+	if status.Code(err) == codes.Unimplemented {
+		return Upgraded{}, fmt.Errorf("the node that was asked is of a release that knows only level %d: run a newer release on every node first: %w", level.First, err)
+	}
 	if err != nil {
 		return Upgraded{}, err
 	}

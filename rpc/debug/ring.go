@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // Ring can say how the cluster is.
@@ -107,11 +108,12 @@ func moves(s *cluster.Status) string {
 
 // levels is the level of the cluster, with what may become of it.
 func levels(s *cluster.Status) string {
+	now := max(s.Level, level.First) // an older node does not tell
 	if s.Raise > 0 {
-		return fmt.Sprintf("%d; every node knows %d: jeton cluster upgrade raises it", s.Level, s.Raise)
+		return fmt.Sprintf("%d; every node knows %d: jeton cluster upgrade raises it", now, s.Raise)
 	}
 	var older, unknown []string
-	most := s.Level
+	most := now
 	for _, n := range s.Nodes {
 		if n.Levels != nil {
 			most = max(most, n.Levels.Newest)
@@ -119,7 +121,7 @@ func levels(s *cluster.Status) string {
 	}
 	for _, n := range s.Nodes {
 		switch {
-		case most == s.Level:
+		case most == now:
 		case n.Levels == nil:
 			unknown = append(unknown, n.Name)
 		case n.Levels.Newest < most:
@@ -128,11 +130,11 @@ func levels(s *cluster.Status) string {
 	}
 	switch {
 	case len(older) > 0:
-		return fmt.Sprintf("%d; some nodes know %d, but not %s", s.Level, most, strings.Join(older, ", "))
+		return fmt.Sprintf("%d; some nodes know %d, but not %s", now, most, strings.Join(older, ", "))
 	case len(unknown) > 0:
-		return fmt.Sprintf("%d; some nodes know %d; not heard: %s", s.Level, most, strings.Join(unknown, ", "))
+		return fmt.Sprintf("%d; some nodes know %d; not heard: %s", now, most, strings.Join(unknown, ", "))
 	}
-	return strconv.Itoa(s.Level)
+	return strconv.Itoa(now)
 }
 
 // state is what a node is doing, and for how long it has not answered the node that tells.

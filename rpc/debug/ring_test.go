@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // told is a cluster that says what it was made to say.
@@ -21,7 +22,7 @@ func someStatus() cluster.Status {
 	ahead := 1.25
 	return cluster.Status{
 		Cluster: "c1", Node: "a", Version: 7, Leader: "b", Partitions: 271, Replicas: 3, Wanted: 5,
-		LowestEpoch: 1, HighestEpoch: 4, Floored: 2, LimitsVersion: 3,
+		LowestEpoch: 1, HighestEpoch: 4, Floored: 2, LimitsVersion: 3, Level: 2,
 		Deciding: ring.Deciding{Verdict: ring.DecidesAll, Partitions: 271},
 		Moves:    cluster.Progress{Left: 12, UnderWay: 4, Phases: map[string]int{"copying": 8, "installing": 4}},
 		Nodes: []cluster.NodeStatus{
@@ -52,6 +53,29 @@ func TestKeysOfTheStatus(t *testing.T) {
 	}
 }
 
+// TestLevelOfTheStatus shows a cluster in the middle of an upgrade.
+func TestLevelOfTheStatus(t *testing.T) {
+	of := func(oldest, newest int) *level.Range { return &level.Range{Oldest: oldest, Newest: newest} }
+	for want, change := range map[string]func(*cluster.Status){
+		"level 2\n": func(*cluster.Status) {},
+		"level 1\n": func(s *cluster.Status) { s.Level = 0 }, // as a release before levels tells it
+		"level 2; every node knows 3: jeton cluster upgrade raises it\n": func(s *cluster.Status) { s.Raise = 3 },
+		"level 2; some nodes know 3, but not b, c\n": func(s *cluster.Status) {
+			s.Nodes[0].Levels, s.Nodes[1].Levels, s.Nodes[2].Levels = of(2, 3), of(1, 2), of(1, 2)
+		},
+		"level 2; some nodes know 3; not heard: c\n": func(s *cluster.Status) { s.Nodes[0].Levels, s.Nodes[1].Levels = of(2, 3), of(2, 3) },
+	} {
+		s, page := someStatus(), new(strings.Builder)
+		change(&s)
+		if err := WriteStatus(page, &s); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(page.String()), " "), strings.TrimSpace(want)+" node zone") {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+}
+
 const statusPage = `
 every key can be decided, as a sees it
 
@@ -60,6 +84,7 @@ leader   b
 table    version 7, 271 partitions in epochs 1 to 4, 3 replicas of each (5 once there are as many nodes); 2 began with a floor after a forced recovery
 moves    12 partitions to move, 4 under way: 8 copying, 4 installing
 limits   version 3
+level    2
 
 node  zone  is                 raft    owner of  replica of  clock   gRPC    id
 a     z1    up                 voter   90        271         0       a:7700  01000000000000000000000000000000

@@ -1,0 +1,57 @@
+package mutants
+
+// ofLevel are mutants of what nodes of neighboring releases may say to one another.
+func ofLevel() []Mutant {
+	return []Mutant{
+		{
+			Name: "raised for who was not asked",
+			Why:  "the level is raised for the processes that have said that they know it: one that was started since may be of the release before, and would end",
+			Edits: []Edit{{
+				File: "ring/agreed/raise.go",
+				Old:  "if !maps.Equal(running, c.Processes) {",
+				New:  "if len(running) < len(c.Processes)-1 && !maps.Equal(running, c.Processes) {",
+			}},
+			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestRaiseIsForWhoWasAsked$", Says: `want the state has changed meanwhile`}},
+		},
+		{
+			Name: "raised without a member",
+			Why:  "a member that does not answer may be of an older release: the level stays until it has said what it knows",
+			Edits: []Edit{{
+				File: "ring/cluster/upgrade.go",
+				Old:  "case len(silent) > 0:",
+				New:  "case len(silent) > len(u.Members)/2:",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestLevelIsNotRaisedWithoutAMember$", Says: `without a it is raised`}},
+		},
+		{
+			Name: "a later level's command at once",
+			Why:  "a command with a field of a later level is refused until the level is raised: a node of the release before ends at it",
+			Edits: []Edit{{
+				File: "ring/agreed/raise.go",
+				Old:  "if needed := level.Needed(c); needed > s.AgreedLevel() {",
+				New:  "if needed := level.Needed(c); needed > s.AgreedLevel()+1 {",
+			}},
+			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestAllowed$", Says: `a field of level 2 at level 1`}},
+		},
+		{
+			Name: "an older node in a raised cluster",
+			Why:  "the leader lets in only who knows the level of the cluster; who does not would lose what it cannot read",
+			Edits: []Edit{{
+				File: "ring/cluster/joining/admit.go",
+				Old:  "if knows.Has(now) {",
+				New:  "if knows.Has(now) || levels == nil {",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestLeaderRefusesOlderNode$", Says: `one of an older release is let in`}},
+		},
+		{
+			Name: "a founder's own level",
+			Why:  "a cluster begins at a level that all its founders know, not only the one that decides",
+			Edits: []Edit{{
+				File: "ring/cluster/joining/found.go",
+				Old:  "max(known.Oldest, l.Oldest), min(known.Newest, l.Newest)",
+				New:  "max(known.Oldest, l.Oldest), max(known.Newest, l.Newest)",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestUpgrade$", Says: `it is at level 2`}},
+		},
+	}
+}
