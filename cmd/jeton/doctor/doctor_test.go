@@ -143,6 +143,7 @@ var ofCluster = []wrong{
 	{"a node without a zone", func(_ *facts.Machine, c *facts.Cluster) { inZones(c, "y", "", "z") }, activity.Warning, someZones, "b without a zone"},
 	{"one replica", func(_ *facts.Machine, c *facts.Cluster) { c.View.Cluster.Replicas = 1 }, activity.Notice, fewReplicas, "kept on one node"},
 	{"two voters", func(_ *facts.Machine, c *facts.Cluster) { c.View.Cluster.Nodes[1].Role = "non-voter" }, activity.Warning, fewVoters, "only 2 of 3 nodes vote"},
+	{"a level below what all know", func(_ *facts.Machine, c *facts.Cluster) { c.View.Cluster.Level, c.View.Cluster.Raise = 1, 2 }, activity.Notice, levelBehind, "every node knows 2"},
 	{"a node that is drained", func(_ *facts.Machine, c *facts.Cluster) {
 		n := &c.View.Cluster.Nodes[1]
 		n.Draining, n.Owner, n.Replica = true, 0, 0

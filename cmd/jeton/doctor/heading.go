@@ -49,6 +49,7 @@ const (
 	someZones       heading = "Some nodes have no zone"
 	fewReplicas     heading = "Registers are kept on one node"
 	fewVoters       heading = "Few nodes vote"
+	levelBehind     heading = "The level can be raised"
 	draining        heading = "A node is being drained"
 	overrideEnds    heading = "An override ends soon"
 	overrideStands  heading = "An override stands for long"
@@ -61,7 +62,7 @@ func headings() []heading {
 	return []heading{
 		optionsWrong, folderWrong, folderRenewed, diskSlow, fsyncQuick, fsyncFails, noDisk, layer, elsewhere, unsafeMount, diskFull, fewFiles, fewDescriptors, muchMemory,
 		memoryKilled, littleProcessor, clockFree, clockOff, clockSlow, portTaken, portWrong, otherOptions, fileWrong, fileClosed,
-		memoryOnly, certificateEnds, notReached, pathBroken, pathUntold, limitUnused, limitDenies, oneZone, someZones, fewReplicas, fewVoters, draining,
+		memoryOnly, certificateEnds, notReached, pathBroken, pathUntold, limitUnused, limitDenies, oneZone, someZones, fewReplicas, fewVoters, levelBehind, draining,
 		overrideEnds, overrideStands, overrideVain, passedOpen,
 	}
 }

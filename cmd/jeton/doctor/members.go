@@ -91,6 +91,12 @@ func members(j *judge, c *facts.Cluster) {
 			do:   "Wait for some seconds after a node was added. If it stays so, see the leader's log.",
 		})
 	}
+	if s.Raise > 0 {
+		j.notice(levelBehind, finding{
+			what: fmt.Sprintf("the cluster is at level %d, and every node knows %d", s.Level, s.Raise),
+			do:   "Run jeton cluster upgrade once no node is to go back to its release before; the release after this one needs it.",
+		})
+	}
 }
 
 // durability finds nodes that keep decisions in memory.
