@@ -47,6 +47,7 @@ type Member struct {
 	Name, GRPC, HTTP, Gossip, Raft string
 	Redis                          string // for --listen-redis, which its caller gives
 	Data                           string
+	Binary                         string // what it is started from; the cluster's unless its caller sets another
 	args                           []string
 	cluster                        *Cluster
 }
@@ -110,7 +111,7 @@ func (c *Cluster) KeyFile() string { return filepath.Join(c.dir, "key") }
 // Plan adds a node with addresses and an empty directory of its own. What it joins is for its caller to say, with Args.
 func (c *Cluster) Plan() *Member {
 	c.t.Helper()
-	m := &Member{Name: fmt.Sprintf("node-%d", len(c.Members)+1), cluster: c}
+	m := &Member{Name: fmt.Sprintf("node-%d", len(c.Members)+1), Binary: c.binary, cluster: c}
 	at := c.addresses(m.Name, 5)
 	m.GRPC, m.Gossip, m.HTTP, m.Raft, m.Redis = at[0], at[1], at[2], at[3], at[4]
 	m.Data = filepath.Join(c.dir, m.Name)
@@ -162,10 +163,10 @@ func (c *Cluster) Servers() []string {
 	return all
 }
 
-// Run runs a verb of jeton that asks a node.
+// Run runs a verb of jeton, of the node's own version, that asks it.
 func (c *Cluster) Run(m *Member, args ...string) (stdout, stderr string, code int) {
 	c.t.Helper()
-	return Run(c.t, c.binary, append(args, "--server", m.GRPC)...)
+	return Run(c.t, m.Binary, append(args, "--server", m.GRPC)...)
 }
 
 // Status reads into a value what jeton cluster status says at a node. That no key can be decided is an answer too.
@@ -198,7 +199,7 @@ func (m *Member) Begin() error {
 		"--listen-grpc", m.GRPC, "--listen-http", m.HTTP, "--listen-gossip", m.Gossip, "--listen-raft", m.Raft,
 	}
 	c := m.cluster
-	n, err := c.begin(m.Name, append(append(args, c.args...), m.args...))
+	n, err := c.begin(m.Name, m.Binary, append(append(args, c.args...), m.args...))
 	if err != nil {
 		return err
 	}
@@ -207,9 +208,9 @@ func (m *Member) Begin() error {
 	return nil
 }
 
-// begin starts the binary where what has that name is to run.
-func (c *Cluster) begin(name string, args []string) (*Node, error) {
-	cmd := exec.Command(c.binary, args...) //nolint:noctx // it is ended by signals
+// begin starts a binary where what has that name is to run.
+func (c *Cluster) begin(name, binary string, args []string) (*Node, error) {
+	cmd := exec.Command(binary, args...) //nolint:noctx // it is ended by signals
 	cmd.Env = Environ()
 	if c.Prepare != nil {
 		c.Prepare(name, cmd)

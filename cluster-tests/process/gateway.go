@@ -21,7 +21,7 @@ func (c *Cluster) PlanGateway(name, config string) *Gateway {
 
 // Begin starts the process, and does not wait.
 func (g *Gateway) Begin() error {
-	n, err := g.cluster.begin(g.Name, []string{"gateway", "--config", g.Config})
+	n, err := g.cluster.begin(g.Name, g.cluster.binary, []string{"gateway", "--config", g.Config})
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,28 @@ func Build(t *testing.T, tags ...string) string {
 	return build(t, "jeton-"+tag, "-tags", tag, module+"/cmd/jeton")
 }
 
+// BuildPrevious is Build of the previous level's command, from this repository's history: see .ci/build-previous.
+func BuildPrevious(t *testing.T) string {
+	t.Helper()
+	return made(t, "jeton-previous", func(binary string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), "bash", filepath.Join(root(t), ".ci", "build-previous"), binary)
+	})
+}
+
 // BuildBench is Build of jeton-bench, which is in a module of its own.
 func BuildBench(t *testing.T) string {
 	t.Helper()
-	root, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	return build(t, "jeton-bench", "-C", filepath.Join(root(t), "cmd", "bench"), "./jeton-bench")
+}
+
+// root is the folder of this repository.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		t.Fatal("go list: ", err)
 	}
-	return build(t, "jeton-bench", "-C", filepath.Join(strings.TrimSpace(string(root)), "cmd", "bench"), "./jeton-bench")
+	return strings.TrimSpace(string(dir))
 }
 
 // module is this one.
@@ -56,6 +70,15 @@ const module = "github.com/jeton-dev/jeton"
 
 // build runs go build once for all tests, for a binary of that name. The last argument is the package.
 func build(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	return made(t, name, func(binary string) *exec.Cmd {
+		last := len(args) - 1
+		return exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build"}, args[:last], []string{"-o", binary, args[last]})...)
+	})
+}
+
+// made runs a command that makes a binary of that name once for all tests.
+func made(t *testing.T, name string, command func(binary string) *exec.Cmd) string {
 	t.Helper()
 	b := &binaries
 	b.Lock()
@@ -74,10 +97,8 @@ func build(t *testing.T, name string, args ...string) string {
 	}
 	if b.byName[name] == "" {
 		binary := filepath.Join(b.dir, name)
-		last := len(args) - 1
-		args = slices.Concat([]string{"build"}, args[:last], []string{"-o", binary, args[last]})
-		if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
+		if out, err := command(binary).CombinedOutput(); err != nil {
+			t.Fatalf("building %s: %v\n%s", name, err, out)
 		}
 		b.byName[name] = binary
 	}
