@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
 // othersMode are the permissions of users that do not own a file.
@@ -17,7 +18,12 @@ const othersMode = fs.FileMode(0o077)
 // keepPrivate makes the data directory one that its owner alone may enter, and takes from files of earlier versions what others
 // may do with them: registers tell whose requests there were. What belongs to another user, as the root of a volume may, is
 // left as it is, with a warning. New files are as the umask of the process says: jeton serve sets 0077.
+//
+// A directory that [storage.Open] would refuse is refused here, with nothing of it changed.
 func keepPrivate(dir string, log *slog.Logger) error {
+	if _, err := datadir.Look(nil, dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("%w: %w: name a directory that this user can write to (--data)", storage.ErrUnwritable, err)
 	}

@@ -44,6 +44,33 @@ func TestTheDataIsPrivate(t *testing.T) {
 	}
 }
 
+// A directory that is not a node's is refused before anything in it is changed: --data may name a home or /etc by mistake.
+func TestForeignDirectoriesStayAsTheyAre(t *testing.T) {
+	for name, format := range map[string]string{"photo.jpg": "", "FORMAT": "jeton 99\n"} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(format), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		n, err := node.Open(node.Config{Data: dir, Logger: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			t.Errorf("a directory with %s was opened", name)
+			if err := n.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		for path, want := range map[string]fs.FileMode{dir: 0o755, file: 0o644} {
+			if mode := stat(t, path).Perm(); mode != want {
+				t.Errorf("%v: %s has mode %04o, and had %04o", err, path, mode, want)
+			}
+		}
+	}
+}
+
 func stat(t *testing.T, path string) fs.FileMode {
 	t.Helper()
 	info, err := os.Stat(path)
