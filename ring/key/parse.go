@@ -18,12 +18,18 @@ const (
 // separator is the line between two secrets.
 const separator = "---"
 
+// dashes are what people and editors write in place of hyphens.
+const dashes = "-–—−_ \t"
+
 // maxFile is how many bytes a key file has at most.
 const maxFile int64 = MaxSecrets * (MaxSecret + 8)
 
 // parse reads the text of a key file. The error never shows a secret.
 func parse(text []byte) (all []*one, err error) {
-	parts := split(text)
+	parts, err := split(text)
+	if err != nil {
+		return nil, err
+	}
 	if len(parts) > MaxSecrets {
 		return nil, fmt.Errorf("it has %d keys: a file holds at most %d, the first of which is shown to others", len(parts), MaxSecrets)
 	}
@@ -52,18 +58,24 @@ func parse(text []byte) (all []*one, err error) {
 	return all, nil
 }
 
-// split divides a text at the lines that separate secrets.
-func split(text []byte) (parts [][]byte) {
+// split divides a text at the lines that separate secrets. A line of dashes that does not separate is refused: it would make one secret of
+// what is meant to be two, and a node that starts with that is a stranger to all others.
+func split(text []byte) (parts [][]byte, err error) {
 	var part []byte
+	number := 0
 	for line := range bytes.Lines(text) {
-		if string(bytes.TrimSpace(line)) == separator {
+		number++
+		switch trimmed := bytes.TrimSpace(line); {
+		case string(trimmed) == separator:
 			parts = append(parts, part)
 			part = nil
-			continue
+		case len(trimmed) > 0 && len(bytes.Trim(trimmed, dashes)) == 0:
+			return nil, fmt.Errorf("line %d is %q: between two keys stands a line %s, of three hyphens", number, trimmed, separator)
+		default:
+			part = append(part, line...)
 		}
-		part = append(part, line...)
 	}
-	return append(parts, part)
+	return append(parts, part), nil
 }
 
 // in is where the same secret is in a list; -1 where it is not.

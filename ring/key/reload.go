@@ -7,7 +7,7 @@ var (
 	errNotKnown = errors.New("its first key is one that this node does not accept yet, so other nodes may not either: " +
 		"let it be the second key until every node accepts it (jeton cluster status shows that), and then the first")
 	errStillShown = errors.New("the key that this node shows to others is not in it any more, and other nodes may show it too: " +
-		"put the new key first and keep this one behind it, until every node shows the new one (jeton cluster status shows that)")
+		"keep it in the file, with a line --- between two keys, until every node shows the new one (jeton cluster status shows that)")
 )
 
 // Reload reads the file again and puts its secrets in force, all or, if anything is wrong, none. It refuses a file by which this node
