@@ -8,14 +8,14 @@ import (
 )
 
 // holdersOf are the processes that listen at ports, as far as this user may see them.
-func holdersOf() map[portKey]holder {
-	sockets := map[string]portKey{}
+func holdersOf() map[socket]holder {
+	sockets := map[string]socket{}
 	for _, table := range []struct{ name, network string }{{"tcp", "tcp"}, {"tcp6", "tcp"}, {"udp", "udp"}, {"udp6", "udp"}} {
 		if text, err := os.ReadFile("/proc/net/" + table.name); err == nil {
 			inodes(strings.Split(string(text), "\n"), table.network, sockets)
 		}
 	}
-	found := map[portKey]holder{}
+	found := map[socket]holder{}
 	processes, err := os.ReadDir("/proc")
 	if err != nil {
 		return found

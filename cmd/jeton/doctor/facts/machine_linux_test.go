@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,13 +81,48 @@ func TestGroups(t *testing.T) {
 }
 
 func TestInodes(t *testing.T) {
-	found := map[string]portKey{}
+	found := map[string]socket{}
 	inodes(strings.Split(`  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1E14 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1 0
    1: 0100007F:1E15 0100007F:1E14 01 00000000:00000000 00:00000000 00000000     0        0 54321 1 0
-   broken`, "\n"), "tcp", found)
-	if len(found) != 1 || found["12345"] != (portKey{"tcp", 7700}) {
+   2: 00000000000000000000000001000000:1E14 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 67890 1 0
+   broken
+   3: 0100007F00:1E14 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11111 1 0`, "\n"), "tcp", found)
+	want := map[string]socket{
+		"12345": {"tcp", netip.MustParseAddrPort("127.0.0.1:7700")},
+		"67890": {"tcp", netip.MustParseAddrPort("[::1]:7700")},
+	}
+	if !maps.Equal(found, want) {
 		t.Errorf("got %v", found)
+	}
+}
+
+// Nodes may listen at the same port of different addresses: each port is its own node's.
+func TestSamePortOfOtherAddresses(t *testing.T) {
+	const port = 7700
+	holders := map[socket]holder{
+		{"tcp", netip.AddrPortFrom(netip.MustParseAddr("10.9.0.1"), port)}: {1, "first"},
+		{"tcp", netip.AddrPortFrom(netip.MustParseAddr("10.9.0.2"), port)}: {2, "second"},
+		{"udp", netip.AddrPortFrom(netip.MustParseAddr("10.9.0.1"), port)}: {3, "third"},
+		{"tcp", netip.AddrPortFrom(netip.IPv6Unspecified(), 9)}:            {4, "fourth"},
+	}
+	for _, test := range []struct {
+		host    string
+		port    int
+		running int
+		want    int
+	}{
+		{"10.9.0.1", port, 2, 1},
+		{"10.9.0.2", port, 1, 2},
+		{"10.9.0.3", port, 1, 0},
+		{"", port, 2, 2},
+		{"0.0.0.0", port, 1, 1},
+		{"10.9.0.7", 9, 0, 4},
+	} {
+		got := holderAt(holders, test.running, "tcp", resolved(t.Context(), test.host), test.port)
+		if got.pid != test.want {
+			t.Errorf("%s:%d is held by process %d, want %d", test.host, test.port, got.pid, test.want)
+		}
 	}
 }
 

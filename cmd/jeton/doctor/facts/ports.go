@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"syscall"
 
 	"github.com/jeton-dev/jeton/cmd/node"
@@ -35,9 +36,9 @@ func portsOf(ctx context.Context, c *node.Config, running int) (all []Port) {
 			p := Port{Option: option, Network: network, Address: address}
 			p.try(ctx)
 			if p.Taken {
-				if _, port, err := net.SplitHostPort(address); err == nil {
+				if host, port, err := net.SplitHostPort(address); err == nil {
 					number, _ := net.DefaultResolver.LookupPort(ctx, network, port)
-					by := holders[portKey{network, number}]
+					by := holderAt(holders, running, network, resolved(ctx, host), number)
 					p.Holder, p.Program = by.pid, by.program
 				}
 				if running == 0 && network == "tcp" {
@@ -77,6 +78,18 @@ func (p *Port) try(ctx context.Context) {
 	default:
 		p.Wrong = err.Error()
 	}
+}
+
+// resolved are the addresses of a host; none where it has none, or none that can be found.
+func resolved(ctx context.Context, host string) (all []netip.Addr) {
+	if host == "" {
+		return nil
+	}
+	found, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	for _, a := range found {
+		all = append(all, a.Unmap())
+	}
+	return all
 }
 
 // reachable is where this machine reaches what listens at an address, which may be every one.

@@ -26,4 +26,4 @@ func filesOf(int) Files { return Files{Unknown: notHere} }
 
 func groupOf(int, *Memory, *Processors) {}
 
-func holdersOf() map[portKey]holder { return nil }
+func holdersOf() map[socket]holder { return nil }
