@@ -234,5 +234,4 @@ tools: ## build the tools that .ci/go.mod pins
 
 .PHONY: clean
 clean: ## remove what was built; the caches of Go stay
-	rm -rf jeton jeton-bench $(bin) clients/python/build clients/python/dist clients/python/*.egg-info site
-	rm -rf jeton jeton-bench dist $(bin) clients/python/build clients/python/dist clients/python/*.egg-info
+	rm -rf jeton jeton-bench ratelimit dist $(bin) clients/python/build clients/python/dist clients/python/*.egg-info site
