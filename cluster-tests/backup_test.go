@@ -102,7 +102,7 @@ func TestExportAndImport(t *testing.T) {
 	if !noted {
 		t.Errorf("the audit log does not tell of the import: %+v", after.Content.Audit)
 	}
-	if said := runAt(t, into, b, 0, "cluster", "import", "-f", file); !strings.Contains(said, "0 overrides were set") {
+	if said := runAt(t, into, b, 0, "cluster", "import", "-f", file); !strings.Contains(said, "overrides: 0 set") {
 		t.Errorf("the second time it changes something: %s", said)
 	}
 	runAt(t, into, b, 1, "check", "slow", "user:7")

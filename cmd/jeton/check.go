@@ -47,7 +47,7 @@ func checkVerb() *cobra.Command {
 				}
 				d, err := c.Check(ctx, rs[0])
 				if err != nil {
-					return err
+					return swapped(err, args[0], args[1])
 				}
 				if output.Value == "json" {
 					err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
@@ -91,6 +91,15 @@ func fits(cmd *cobra.Command, request *limit.Request, args []string) error {
 		return errors.New("--request-id: a check of several keys has none: when it is repeated, it is charged again")
 	}
 	return nil
+}
+
+// swapped adds to an error about the name of a limit that it looks like a key, and the key does not.
+func swapped(err error, name, key string) error {
+	field, is := errors.AsType[*limit.FieldError](err)
+	if !is || !strings.HasSuffix(field.Field, ".name") || strings.Contains(key, ":") || strings.Contains(name, ",") || !strings.Contains(name, ":") {
+		return err
+	}
+	return fmt.Errorf("%w: the limit comes first, then the key: jeton check %s %s", err, key, name)
 }
 
 // takesPairs checks that every limit has its key.

@@ -46,7 +46,7 @@ func clusterExportVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return plain.Fprintf(cmd.ErrOrStderr(), "%s: version %d of the limits, %d overrides, %d entries of the audit log\n",
+				return plain.Fprintf(cmd.ErrOrStderr(), "%s: version %d of the limits; overrides: %d; entries of the audit log: %d\n",
 					file, f.Content.Limits.Version, len(f.Content.Overrides), len(f.Content.Audit.Entries))
 			})
 		},
@@ -149,15 +149,15 @@ func printImport(out, progress io.Writer, done client.Imported, dry bool) error 
 			return err
 		}
 	}
-	were := "were"
+	would := ""
 	if dry {
-		were = "would be"
+		would = "would be "
 	}
-	if err := plain.Fprintf(progress, "%d overrides %s set, %d removed", done.Set, were, done.Removed); err != nil {
+	if err := plain.Fprintf(progress, "overrides: %d %sset, %d removed", done.Set, would, done.Removed); err != nil {
 		return err
 	}
 	if done.Kept > 0 {
-		if err := plain.Fprintf(progress, "; %d stay that the file does not have (--remove removes them)", done.Kept); err != nil {
+		if err := plain.Fprintf(progress, ", %d kept that the file does not have (--remove removes them)", done.Kept); err != nil {
 			return err
 		}
 	}

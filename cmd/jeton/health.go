@@ -138,7 +138,7 @@ func (p *physician) askNode(ctx context.Context, secure *tls.Config) error {
 	m, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName})
 	switch {
 	case err != nil:
-		return fmt.Errorf("node at %s: %w", p.server, err)
+		return fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
 	case p.live:
 		return nil
 	case m.GetStatus() != healthpb.HealthCheckResponse_SERVING:
@@ -149,7 +149,7 @@ func (p *physician) askNode(ctx context.Context, secure *tls.Config) error {
 		return nil // it is alone: nothing but itself decides
 	}
 	if err != nil {
-		return fmt.Errorf("node at %s: %w", p.server, err)
+		return fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
 	}
 	var s cluster.Status
 	if err := json.Unmarshal(said.GetStatus(), &s); err != nil {

@@ -24,7 +24,7 @@ func TestHealthOfANode(t *testing.T) {
 		{alone.GRPCAddr(), "--live", 0, "live\n"},
 		{waiting.GRPCAddr(), "--live", 0, "live\n"},
 		{waiting.GRPCAddr(), "", 1, "no key can be decided"},
-		{"127.0.0.1:1", "", 1, "connection refused"},
+		{"127.0.0.1:1", "", 1, "node at 127.0.0.1:1: cannot connect: connection refused\n"},
 		{"127.0.0.1:1", "--live", 1, "connection refused"},
 		{alone.HTTPAddr(), "", 1, "node at "},
 	} {

@@ -141,7 +141,7 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.No
 	}
 	left, replicas := len(s.Nodes)-1, ring.Replication(len(s.Nodes), s.Replicas)
 	if left < replicas && !q.Force {
-		return message.Nothing{}, fmt.Errorf("%w: %d without %q, and each partition has %d replicas; add a node first, or force the removal",
+		return message.Nothing{}, fmt.Errorf("%w: %d without %q, and each partition has %d replicas; add a node first, or, if it is lost for good, give --force",
 			agreed.ErrTooFew, left, n.Name, replicas)
 	}
 	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}, By: about(q.By, n)})

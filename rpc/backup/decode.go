@@ -25,6 +25,8 @@ func Decode(text []byte) (*File, error) {
 		return nil, wrong("it has more than %d bytes", MaxFile)
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, wrong("it is empty")
+	case !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+		return nil, wrong("it is no JSON, as what jeton cluster export has written is: a limits document is put in force by jeton limits apply")
 	}
 	var raw struct { // what tells of every format
 		Format  *int            `json:"format"`

@@ -84,7 +84,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	for _, tt := range []struct{ what, text, want string }{
 		{"nothing", "", "it is empty"},
 		{"white space", " \n", "it is empty"},
-		{"another file", "limits: {}", "line 1: invalid character 'l'"},
+		{"another file", "limits: {}", "it is no JSON, as what jeton cluster export has written is: a limits document is put in force by jeton limits apply"},
 		{"other JSON", `{"limits": {}}`, "format: is missing"},
 		{"a cut in the middle", text[:len(text)/2], "it is cut off"},
 		{"a cut at the end", strings.TrimRight(text, "}\n \t"), "it is cut off"},

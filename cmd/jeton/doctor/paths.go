@@ -34,7 +34,7 @@ func reached(j *judge, c *facts.Cluster) {
 		j.notice(notReached, finding{
 			node: r.Node,
 			what: fmt.Sprintf("node %s cannot be reached from here at %s (%s): %s", r.Node, r.Address, r.Port, r.Error),
-			do:   "If the node runs, open the way if clients or gateways are where this ran: a client asks each node at the address that the node advertises (--advertise).",
+			do:   "If the node runs: clients and gateways on this machine need a way to it too, since a client asks each node at the address that the node advertises (--advertise).",
 		})
 	}
 	if len(c.Reached) > 0 {
