@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -112,8 +113,11 @@ func askGateway(r *http.Request) error {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	a, err := (&http.Client{Transport: transport}).Do(r)
+	if failed, is := errors.AsType[*url.Error](err); is {
+		err = failed.Err
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("gateway at %s: %w", r.URL.Host, err)
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, maxVerdict))

@@ -46,6 +46,9 @@ func TestHealthOfAGateway(t *testing.T) {
 	if stdout, stderr, code := jeton(t, nil, "health", "--live", "--gateway", s.URL); code != 0 || stdout != "live\n" {
 		t.Errorf("live: %d, %q, %q", code, stdout, stderr)
 	}
+	if stdout, _, code := jeton(t, nil, "health", "--gateway", "127.0.0.1:1"); code != 1 || !strings.HasPrefix(stdout, "gateway at 127.0.0.1:1: ") {
+		t.Errorf("nothing listens: %d, %q", code, stdout)
+	}
 	host := strings.TrimPrefix(s.URL, "http://")
 	stdout, _, code := jeton(t, map[string]string{"JETON_GATEWAY": host}, "health")
 	if code != 1 || !strings.Contains(stdout, "503 Service Unavailable: not ready: ") || strings.Contains(stdout, "\x1b") || strings.Contains(stdout, "more") {
