@@ -239,15 +239,15 @@ func openOf(f *keyFile) (n int) {
 }
 
 func TestUsesAreTold(t *testing.T) {
-	k := newKey(t, textOf(secret, nextSecret))
+	k := newKeyFile(t, secret, nextSecret)
 	before := k.Uses()
 	if len(before) != 2 || before[0].Name == before[1].Name || !before[0].Last.IsZero() || len(before[0].Name) != 4 {
 		t.Fatalf("before anything was proved: %+v", before)
 	}
 	k.HasToken(newKey(t, nextSecret).Token())
 	k.HasToken("neither of them")
-	if o := talk(t, k.TLS(), k.TLS()); o.answered != "welcome" {
-		t.Fatalf("%+v", o)
+	if cutBy(t, k, newKeyFile(t, secret, nextSecret), func() {}) {
+		t.Fatal("a connection ends by itself")
 	}
 	k.Seals()[1].Opened()
 	after := k.Uses()
@@ -259,5 +259,22 @@ func TestUsesAreTold(t *testing.T) {
 	}
 	if newKey(t, secret).Uses()[0].Name != before[0].Name {
 		t.Error("the name of a secret is another one in another file")
+	}
+}
+
+// TestACopiedCertificateIsNoUse checks that a stranger who shows the certificate of a secret, which each server shows to anybody, and
+// cannot prove to have the secret, is not told of as one that uses it: a rotation would wait for it forever.
+func TestACopiedCertificateIsNoUse(t *testing.T) {
+	copied := shownBy(t, config(t, secret)).Certificate
+	k := newKey(t, textOf(nextSecret, secret))
+	for range 3 {
+		own := stranger(t, false)
+		own.Certificate = copied
+		if o := talk(t, k.TLS(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}); o.server == nil {
+			t.Fatalf("the stranger got in: %+v", o)
+		}
+	}
+	if u := k.Uses()[1]; u.Times[key.OverTLS] != 0 || !u.Last.IsZero() {
+		t.Errorf("a stranger counts as a user of the secret: %+v", u)
 	}
 }

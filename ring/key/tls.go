@@ -33,17 +33,15 @@ func (k *Key) TLS() *tls.Config {
 }
 
 // verify checks that the other end's certificate has the public key of a secret in force. TLS calls it for every connection, also a
-// resumed one.
+// resumed one, and before the other end has proved to have the private key: anybody can have copied the certificate.
 func (k *Key) verify(state tls.ConnectionState) error {
-	o := shownBy(state, k.all())
-	if o == nil {
+	if !k.Proves(state) {
 		return ErrOtherKey
 	}
-	o.use(OverTLS)
 	return nil
 }
 
-// Proves says whether the other end of a connection has proved to have a secret that is in force now.
+// Proves says whether the other end of a connection whose handshake is complete has proved to have a secret that is in force now.
 func (k *Key) Proves(state tls.ConnectionState) bool { return shownBy(state, k.all()) != nil }
 
 // shownBy is the one of the secrets that the other end of a connection has shown; nil for another one, or none.
