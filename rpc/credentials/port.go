@@ -148,9 +148,14 @@ func (p *Port) handshake(raw net.Conn, of *bound.Conn) (net.Conn, credentials.Au
 		return nil, nil, err
 	}
 	shown, ok := info.(credentials.TLSInfo)
-	if ok && p.holders != nil && p.holders.Proves(shown.State) {
+	switch {
+	case ok && p.holders != nil && p.holders.Proves(shown.State):
 		prove(of, bound.Node)
 		return p.holders.Hold(secured, raw, shown.State), keyInfo{info}, nil
+	case p.key != nil && (p.callers == nil || shown.State.ServerName == p.key.ServerName):
+		// What it has shown was dropped during the handshake. It is no certificate of the authorities either.
+		p.refused.WithLabelValues(refusedTLS).Inc()
+		return nil, nil, errors.Join(key.ErrOtherKey, secured.Close())
 	}
 	if ok && len(shown.State.PeerCertificates) > 0 {
 		prove(of, bound.Caller)
