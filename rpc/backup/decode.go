@@ -44,6 +44,9 @@ func Decode(text []byte) (*File, error) {
 	case *raw.Format != Format:
 		return nil, wrong("format: is %d: there is only %d", *raw.Format, Format)
 	}
+	if err := count(text); err != nil {
+		return nil, err
+	}
 	f := &File{}
 	if err := decode(text, f, true); err != nil {
 		return nil, err
@@ -89,6 +92,36 @@ func decode(text []byte, into any, strict bool) error {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return wrong("line %d: there is more after its end", lineAt(text, d.InputOffset()))
+	}
+	return nil
+}
+
+// What a file holds at most. It is more than any cluster has: 100,000 overrides, 1,000 entries of the audit log, and the lines of a limits
+// document of 1 MiB.
+const (
+	maxObjects = 1 << 17
+	maxCommas  = 2 << 20
+)
+
+// count refuses a file with more in it than an export has. It is asked before memory is taken for what is in the file: an empty override
+// has three bytes, and takes a hundred in memory. The text is JSON.
+func count(text []byte) error {
+	objects, commas, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			objects++
+		case c == ',':
+			commas++
+		}
+		if objects > maxObjects || commas > maxCommas {
+			return wrong("line %d: up to here there are %d objects and %d values: a file has at most %d and %d", lineAt(text, int64(i)), objects, commas, maxObjects, maxCommas)
+		}
 	}
 	return nil
 }

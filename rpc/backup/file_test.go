@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/rpc/backup"
 )
 
@@ -113,6 +118,45 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 	if _, err := backup.Unpack([]byte("no gzip")); !errors.Is(err, backup.ErrFile) {
 		t.Errorf("what was damaged: %v", err)
+	}
+}
+
+// TestSmallFilesTakeLittleMemory decodes files of which each byte would become dozens in memory.
+func TestSmallFilesTakeLittleMemory(t *testing.T) {
+	for what, list := range map[string]struct{ before, element, after string }{
+		"overrides": {`{"overrides": [`, `{}`, `]}`},
+		"entries":   {`{"audit": {"entries": [`, `{}`, `]}}`},
+		"lines":     {`{"limits": {"document": [`, `""`, `]}}`},
+		"depth":     {`[`, `[`, `]`},
+	} {
+		n := 8 << 20
+		content := []byte(list.before + strings.Repeat(list.element+",", n/len(list.element)) + list.element + list.after)
+		text := append([]byte(`{"format": 1, "sha256": "", "content": `), content...)
+		text = append(text, '}')
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := backup.Decode(text)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, backup.ErrFile) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 16*uint64(len(text)) {
+			t.Errorf("%s: a file of %d bytes took %d: %v", what, len(text), taken, err)
+		}
+	}
+}
+
+// TestTheLargestExportIsRead decodes as many overrides, entries and lines as a cluster can have.
+func TestTheLargestExportIsRead(t *testing.T) {
+	f := newFile()
+	f.Content.Limits.Document = backup.Lines(bytes.Repeat([]byte("\n"), limit.MaxDocument))
+	f.Content.Overrides = nil
+	for i := range agreed.MaxOverrides {
+		f.Content.Overrides = append(f.Content.Overrides, backup.Override{Limit: "a", Key: `{"` + strconv.Itoa(i) + `\\,{`, Says: "deny", At: f.Exported.At, Until: f.Exported.At, Who: "ann"})
+	}
+	f.Content.Audit.Entries = slices.Repeat(f.Content.Audit.Entries, agreed.MaxEntries)
+	if _, err := backup.Decode([]byte(encoded(t, f))); err != nil {
+		t.Error(err)
 	}
 }
 
