@@ -20,6 +20,7 @@ type admin struct {
 	adopted func(ctx context.Context, version uint64)
 
 	activity *activity.Source // nil: what nodes are doing is not told
+	files    turns            // of exports and imports
 }
 
 // Limits implements jeton.v1.Admin.

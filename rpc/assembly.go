@@ -134,7 +134,9 @@ func (s *Server) registerServices(cfg Config) error {
 		cfg.Register(guard)
 	}
 	if cfg.Limits != nil {
-		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, filler: cfg.Limiter, cluster: cfg.Cluster, adopted: cfg.Adopted, activity: cfg.Activity})
+		pb.RegisterAdminServer(guard, admin{
+			limits: cfg.Limits, filler: cfg.Limiter, cluster: cfg.Cluster, adopted: cfg.Adopted, activity: cfg.Activity, files: make(turns, 1),
+		})
 	}
 	if cfg.Tables != nil || cfg.Activity != nil {
 		pb.RegisterClusterServer(guard, &clusterService{tables: cfg.Tables, activity: cfg.Activity})

@@ -21,6 +21,11 @@ func (a admin) ExportCluster(ctx context.Context, _ *pb.ExportClusterRequest) (*
 	if !a.cluster.State().Founded() {
 		return nil, errNotHeard
 	}
+	done, err := a.files.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	f := &backup.File{
 		Exported: backup.Exported{At: time.Now().UTC().Round(time.Second), By: access.IdentityOf(ctx).Who, Node: a.cluster.Name()},
 		Content:  a.content(),

@@ -24,6 +24,11 @@ func (a admin) ImportCluster(ctx context.Context, m *pb.ImportClusterRequest) (*
 	if a.cluster == nil {
 		return nil, errAlone
 	}
+	done, err := a.files.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	text, err := backup.Unpack(m.GetFile())
 	var f *backup.File
 	if err == nil {
@@ -36,9 +41,9 @@ func (a admin) ImportCluster(ctx context.Context, m *pb.ImportClusterRequest) (*
 	if err != nil || m.GetDryRun() {
 		return p.answer, err
 	}
-	done, err := a.cluster.Import(by(ctx, ""), p.Import)
+	changed, err := a.cluster.Import(by(ctx, ""), p.Import)
 	if err != nil {
-		return nil, interrupted(err, done, len(p.Set)+len(p.Unset))
+		return nil, interrupted(err, changed, len(p.Set)+len(p.Unset))
 	}
 	settle(ctx, a.cluster, a.adopted)
 	return p.answer, nil
