@@ -64,8 +64,9 @@ func Powers() string {
 		holders    []holder
 	}{
 		{"on loopback, with nothing", Port{Tokens: true, Peers: true}, Port{Tokens: true}, []holder{nothing, {name: "the token of the data directory", shown: Shown{Token: true}}}},
-		{"with a cluster key", Port{Key: true, Tokens: true, Peers: true}, Port{Tokens: true, Beyond: true}, []holder{nothing, token, key}},
-		{"with a cluster key and certificates", Port{Key: true, Certificates: true, Tokens: true, Peers: true}, Port{Tokens: true, Beyond: true}, []holder{nothing, certificate, token, both, key}},
+		{"on loopback, with a cluster key", Port{Key: true, Tokens: true, Peers: true}, Port{Tokens: true}, []holder{nothing, token, key}},
+		{"beyond loopback, with a cluster key", Port{Key: true, Tokens: true, Peers: true}, Port{Tokens: true, Beyond: true}, []holder{nothing, token, key}},
+		{"beyond loopback, with a cluster key and certificates", Port{Key: true, Certificates: true, Tokens: true, Peers: true}, Port{Tokens: true, Beyond: true}, []holder{nothing, certificate, token, both, key}},
 		{"beyond loopback, with `--insecure` alone", Port{Peers: true}, Port{Beyond: true}, []holder{nothing}},
 	} {
 		for _, h := range s.holders {
