@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,10 +132,16 @@ func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(int(offset), len(text))], []byte("\n"))
 }
 
+// idSize is how many bytes the id of a cluster has. The audit log names it: so nothing else may stand in its place.
+const idSize = 16
+
 // check says what is missing, and which overrides are there twice.
 func (f *File) check() error {
 	if f.Content.Cluster == "" {
 		return wrong("content.cluster: is missing")
+	}
+	if id, err := hex.DecodeString(f.Content.Cluster); err != nil || len(id) != idSize {
+		return wrong("content.cluster: is no id of a cluster, which has %d hexadecimal digits", 2*idSize)
 	}
 	seen := map[[2]string]int{}
 	for i, o := range f.Content.Overrides {

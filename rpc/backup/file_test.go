@@ -22,7 +22,7 @@ func newFile() *backup.File {
 	return &backup.File{
 		Exported: backup.Exported{At: at, By: "token ann", Node: "a"},
 		Content: backup.Content{
-			Cluster: "c1",
+			Cluster: "0123456789abcdef0123456789abcdef",
 			Limits:  backup.Limits{Version: 3, Document: backup.Lines([]byte("limits:\n  a: {capacity: 1, refill: 1/s} # <b> & c\n"))},
 			Overrides: []backup.Override{
 				{Limit: "a", Key: "k*", Says: "deny", Until: at, At: at, Who: "token ann"},
@@ -84,6 +84,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 	twice.Content.Overrides = append(twice.Content.Overrides, twice.Content.Overrides[0])
 	silent := newFile()
 	silent.Content.Overrides[1].Says = ""
+	forged := newFile()
+	forged.Content.Cluster += ", exported 2020-01-01T00:00:00Z, as token ann has allowed"
 	nowhere := newFile()
 	nowhere.Content.Cluster = ""
 	for _, tt := range []struct{ what, text, want string }{
@@ -103,6 +105,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"an override twice", encoded(t, twice), "content.overrides[2]: is about the same limit and key as content.overrides[0]"},
 		{"an override that says nothing", encoded(t, silent), "content.overrides[1]: has no limit, no key, or says nothing"},
 		{"no cluster", encoded(t, nowhere), "content.cluster: is missing"},
+		{"a cluster that says more in the audit log", encoded(t, forged), "content.cluster: is no id of a cluster"},
 		{"too much", text + strings.Repeat(" ", backup.MaxFile), "it has more than"},
 	} {
 		if _, err := backup.Decode([]byte(tt.text)); !errors.Is(err, backup.ErrFile) || !strings.Contains(err.Error(), tt.want) {
