@@ -30,7 +30,7 @@ const upgradeLimits = `limits:
 
 // upgradeDocument is of a gateway that refuses what is not decided.
 const upgradeDocument = `
-cluster: {servers: [%s]}
+cluster: {servers: [%s], decide_within: 10s}
 admin: {listen: %q}
 proxy: {listen: %q, upstreams: {application: {urls: [%s]}}}
 routes: [{name: all, path: /, checks: [{key: ["{header.X-Key}"], limits: [gate]}]}]
@@ -107,7 +107,7 @@ func (u *upgrade) raise() {
 		last.Launch()
 		last.Ready()
 	})
-	u.mixed()
+	u.killed(first)
 }
 
 // row does something under load, and adds what became of it to the table.
@@ -165,13 +165,19 @@ func (u *upgrade) mixed() {
 	u.Helper()
 	u.row("limits and overrides written at each node", u.operate)
 	for _, m := range []*process.Member{u.cluster.Members[0], u.cluster.Members[2]} { // one of each level, where there are two
-		u.row("kill -9 of "+m.Name, func() {
-			m.Kill()
-			u.load.Answered(u.perSecond)
-			m.Launch()
-			m.Ready()
-		})
+		u.killed(m)
 	}
+}
+
+// killed kills a node, and starts it again.
+func (u *upgrade) killed(m *process.Member) {
+	u.Helper()
+	u.row("kill -9 of "+m.Name, func() {
+		m.Kill()
+		u.load.Answered(u.perSecond)
+		m.Launch()
+		m.Ready()
+	})
 }
 
 // operate has each node take what operators write, and finds that the next one knows it.
@@ -310,7 +316,7 @@ func (o *others) pass(ctx context.Context, key string) (spent int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	defer res.Body.Close() //nolint:errcheck // it is only read
+	defer res.Body.Close()
 	switch res.StatusCode {
 	case http.StatusOK:
 		return 1, nil
