@@ -174,7 +174,7 @@ func TestWordsLeadToTheirSections(t *testing.T) {
 		"lease":       {"docs/limits.html", "docs/consistency.html", "docs/algorithms.html", "docs/protocol.html", "docs/from-envoy-rlqs.html"},
 		"gubernator":  {"docs/from-gubernator.html"},
 		"glossary":    {"docs/glossary.html"},
-		"-9":          {"docs/measured.html", "docs/protocol.html", "docs/testing.html", "index.html"},
+		"-9":          {"docs/upgrade.html", "docs/measured.html", "docs/protocol.html", "docs/testing.html", "index.html"},
 	} {
 		at, ok := slices.BinarySearch(x.Words, word)
 		if !ok {

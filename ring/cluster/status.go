@@ -62,6 +62,23 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	return told
 }
 
+// raisable is the newest level that all members know, if each of them answers and that is above the level of the cluster; else 0.
+func raisable(told *Status) int {
+	most := 0
+	for i, n := range told.Nodes {
+		if n.Answering != health.Answers || n.Levels == nil {
+			return 0
+		}
+		if i == 0 || n.Levels.Newest < most {
+			most = n.Levels.Newest
+		}
+	}
+	if most <= told.Level {
+		return 0
+	}
+	return most
+}
+
 // mayHaveLeader says whether a majority of the voters answers, this node included.
 func (c *Cluster) mayHaveLeader(known map[ring.NodeID]health.Heard) bool {
 	voters, answer := 0, 0

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
-	"github.com/jeton-dev/jeton/ring/cluster/health"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 	"github.com/jeton-dev/jeton/ring/level"
 )
@@ -155,21 +154,4 @@ func (c *Cluster) askLevels(ctx context.Context, s *agreed.State) []MemberLevels
 	})
 	slices.SortFunc(told, func(a, b MemberLevels) int { return cmp.Compare(a.Name, b.Name) })
 	return told
-}
-
-// raisable is the newest level that all members know, if each of them answers and that is above the level of the cluster; else 0.
-func raisable(told *Status) int {
-	most := 0
-	for i, n := range told.Nodes {
-		if n.Answering != health.Answers || n.Levels == nil {
-			return 0
-		}
-		if i == 0 || n.Levels.Newest < most {
-			most = n.Levels.Newest
-		}
-	}
-	if most <= told.Level {
-		return 0
-	}
-	return most
 }

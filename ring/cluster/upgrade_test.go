@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
@@ -94,8 +96,10 @@ func TestLeaderRefusesOlderNode(t *testing.T) {
 	a, b := pair(t)
 	atLevel(level.Known().Newest, a)
 	b.config.Levels = level.Range{Oldest: level.Known().Newest + 1, Newest: level.Known().Newest + 1}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // one that is let in cannot be reached, and nobody leads any more
+	defer cancel()
 	for what, levels := range map[string]*level.Range{"an older": nil, "a much newer": &b.config.Levels} {
-		_, err := message.AskLeader[message.Nothing](t.Context(), a.cluster.leader, message.KindJoin, map[string]any{
+		_, err := message.AskLeader[message.Nothing](ctx, a.cluster.leader, message.KindJoin, map[string]any{
 			"node": agreed.Node{ID: b.config.ID, Name: "b", GRPC: "b", Raft: "b"}, "levels": levels,
 		})
 		if !errors.Is(err, message.ErrForeign) || !strings.Contains(err.Error(), "level") {

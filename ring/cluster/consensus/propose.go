@@ -16,7 +16,7 @@ import (
 // refused, one of this package's Err. It waits no longer than ctx. agreed.ErrNotLeader and a deadline that came before raft
 // took the command have changed nothing; agreed.ErrUnknownOutcome may have.
 func (a *Agreement) Propose(ctx context.Context, c agreed.Command) error {
-	if err := errors.Join(c.Check(), c.Allowed(a.State())); err != nil {
+	if err := errors.Join(c.Check(), c.Allowed(a.machine.published.Load().state)); err != nil {
 		return err
 	}
 	data, err := json.Marshal(c)
