@@ -2034,9 +2034,10 @@ func (x *UpgradeClusterRequest) GetDryRun() bool {
 // UpgradeClusterResponse answers an UpgradeClusterRequest.
 type UpgradeClusterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The level before, and now; the same where there was nothing to raise.
+	// The level before.
 	From uint32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
-	To   uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	// The level now; from where there was nothing to raise.
+	To uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
 	// The members by name.
 	Members       []*MemberLevels `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2097,11 +2098,13 @@ func (x *UpgradeClusterResponse) GetMembers() []*MemberLevels {
 // MemberLevels are the levels that a member knows.
 type MemberLevels struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the member.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its release; empty if it does not tell.
 	Release string `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
-	// All from oldest to newest.
-	Oldest        uint32 `protobuf:"varint,3,opt,name=oldest,proto3" json:"oldest,omitempty"`
+	// The oldest level that it knows.
+	Oldest uint32 `protobuf:"varint,3,opt,name=oldest,proto3" json:"oldest,omitempty"`
+	// The newest one; it knows all between the two.
 	Newest        uint32 `protobuf:"varint,4,opt,name=newest,proto3" json:"newest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
