@@ -77,7 +77,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 		said := runAt(t, into, b, 0, args...)
 		for _, want := range []string{
-			"~ api\n", "capacity:       5 → 3", "+ slow\n", "- other", "+ slow org:acme:*: capacity: 100\n", "+ slow user:7: deny until ", "- api mine: deny\n", "2 overrides w", "1 removed",
+			"~ api\n", "capacity:       5 → 3", "+ slow\n", "- other", "+ slow org:acme:*: capacity: 100\n", "+ slow user:7: deny until ", "- api mine: deny\n", "overrides: 2 ", "1 removed",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("dry %v: it does not say %q: %s", dry, want, said)
