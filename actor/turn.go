@@ -109,7 +109,7 @@ func (sh *shard) receive(batch *answered, now int64) {
 		if batch.err == nil {
 			said := &batch.answers[i]
 			answer.Verdict, answer.Position, answer.Generation = owner.VerdictOf(said.Verdict), said.Position, said.Generation
-			answer.Version, answer.Ledger = said.Version, said.Ledger
+			answer.Version, answer.Ledger, answer.Floored = said.Version, said.Ledger, said.Floored
 			sh.counts.answer(said.Verdict)
 		}
 		sh.step(a, now, nil, func() {

@@ -37,6 +37,15 @@ func (l *ledger) blocked(b *bucket, now int64, cfg *Config) int64 {
 	return max(0, l.claimFrom(b, now, cfg)-now-cfg.Slack)
 }
 
+// claimAgainAt is when a blocked ledger is claimed again: soon, for replicas that have said nothing; once a majority has told how far ahead
+// its line is free, when that time has come.
+func (l *ledger) claimAgainAt(b *bucket, now int64, cfg *Config) int64 {
+	if until := b.refused().until; now < until {
+		return until
+	}
+	return l.claimFrom(b, now, cfg)
+}
+
 // claimFrom is where a claim begins: where a majority accepts it, as far as the replicas have told. Line that is skipped is no
 // loss.
 func (l *ledger) claimFrom(b *bucket, now int64, cfg *Config) int64 {

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -61,6 +62,13 @@ func (b *bucket) free(generation int64, q quorum, p *pending, cfg *Config) int64
 	}
 	slices.Sort(positions)
 	return positions[cfg.majority()-1]
+}
+
+// forgotten says whether so many replicas have told of a floor that no majority is without one: what the bucket had is lost. Line
+// that is free only far ahead tells nothing of that: an owner whose clock is ahead may have reserved up to there.
+func (b *bucket) forgotten(cfg *Config) bool {
+	t := b.replication()
+	return t != nil && bits.OnesCount8(t.floored) > cfg.Replicas-cfg.majority()
 }
 
 // start is where a check of t that begins at at would begin to reserve.

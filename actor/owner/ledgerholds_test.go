@@ -236,6 +236,37 @@ func TestSettlementTakesWhatIsTakenAhead(t *testing.T) {
 	}
 }
 
+// A hold is not unknown because an owner whose clock is ahead has claimed line far ahead: the ledger is whole.
+func TestHoldIsNotUnknownForLineFarAhead(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := ofWindow(t, limit.Holds{Longest: time.Minute})
+	h := tr.enter('A').holds(4, 60*second, rule)
+	tr.now += second
+	for _, replica := range tr.replicas {
+		for key, r := range replica.registers {
+			r.H = tr.now + 20*second
+			replica.registers[key] = r
+		}
+	}
+	s := tr.enter('B')
+	s.quickAll()
+	all := []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 4, Used: 1}}
+	tag := s.tag()
+	s.owner.Settle(tag, all, s.clock(), s.clock()+50*second, &s.out)
+	s.after()
+	s.pass(5 * second)
+	if _, answered := s.reply(tag); answered {
+		t.Fatalf("answered: %+v", all[0].Settled)
+	}
+	for range 40 {
+		s.pass(second)
+	}
+	s.done(tag)
+	if got := all[0].Settled; got.Charged != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A hold that most replicas list is never unknown, though the answers say so that come first: one replica has lost its disk, and another
 // is silent.
 func TestHoldIsNotUnknownForSilence(t *testing.T) {

@@ -100,6 +100,7 @@ type Answer struct {
 	Verdict    Verdict
 	Position   int64 // To when accepted; otherwise from where on the replica's line is free
 	Generation int64 // what Position is for
+	Floored    bool  // a floor closes the bucket at the replica
 	// To an accepted claim: the replica's ledger, and its version, 0 for none.
 	Version int64
 	Ledger  []byte

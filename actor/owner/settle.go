@@ -39,11 +39,11 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	switch {
 	case b.pending() != nil, b.pausing(now):
 		return
-	case b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack: // a majority has told that it has forgotten it
+	case b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:
 		s.unknown()
 		return
 	case b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
-		b.pauseUntil(b.refused().until, now)
+		b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)
 		return
 	}
 	switch _, listed := l.HoldOf(s.Held.ID); {

@@ -74,7 +74,7 @@ func understood(a register.Answer, replica int, m register.Reservation) owner.An
 	return owner.Answer{
 		Replica: replica, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch,
 		Verdict: owner.VerdictOf(a.Verdict), Position: a.Position, Generation: a.Generation,
-		Version: a.Version, Ledger: a.Ledger,
+		Version: a.Version, Ledger: a.Ledger, Floored: a.Floored,
 	}
 }
 
@@ -350,7 +350,7 @@ func (s *stage) failed(tag int, want error) {
 func (s *stage) done(tag int) {
 	s.tb.Helper()
 	if r, ok := s.reply(tag); !ok || r.Err != nil {
-		s.tb.Fatalf("reset %d: answered %v, error %v", tag, ok, r.Err)
+		s.tb.Fatalf("request %d: answered %v, error %v", tag, ok, r.Err)
 	}
 }
 

@@ -31,6 +31,26 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{walks("holds_in_a_window", `the hold is not known`), worlds(`does not know a hold of`)},
 		},
 		{
+			Name: "unknown for line far ahead",
+			Why:  "a hold is unknown without a claim only if a majority has told of floors; line that is free only far ahead may have been claimed by an owner whose clock is ahead, and the ledger is whole",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "case b.forgotten(o.cfg) && b.free",
+				New:  "case b.free",
+			}},
+			Caught: []Hunt{story("TestHoldIsNotUnknownForLineFarAhead", `answered: `)},
+		},
+		{
+			Name: "a settlement that nobody wakes",
+			Why:  "a settlement that waits for a claim is tried again when the claim can be accepted; a refusal says when to ask again, and once that is past, nothing else does",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)",
+				New:  "b.pauseUntil(b.refused().until, now)",
+			}},
+			Caught: []Hunt{story("TestHoldIsNotUnknownForLineFarAhead", `answered false`)},
+		},
+		{
 			Name: "no settlement among many",
 			Why:  "a settlement is repeated after thousands of others of its key, which a ledger cannot list; were it unknown then, its caller would charge again what was charged",
 			Edits: []Edit{{

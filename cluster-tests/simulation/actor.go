@@ -393,7 +393,7 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 	answer := owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Lost}
 	if err == nil {
 		answer.Verdict, answer.Position, answer.Generation = owner.VerdictOf(v.Verdict), v.Position, v.Generation
-		answer.Version, answer.Ledger = v.Version, v.Ledger
+		answer.Version, answer.Ledger, answer.Floored = v.Version, v.Ledger, v.Floored
 		if p.w.variant.counters {
 			answer.Generation = p.w.ledger.uncounted(p, r, v.Generation)
 		}

@@ -376,7 +376,9 @@ type ReservationAnswer struct {
 	// See version.
 	Ledger []byte `protobuf:"bytes,7,opt,name=ledger" json:"ledger,omitempty"`
 	// Which reservation is answered, from 0. Where accepted is 0, the answers may leave this out.
-	Index         uint32 `protobuf:"varint,8,opt,name=index" json:"index,omitempty"`
+	Index uint32 `protobuf:"varint,8,opt,name=index" json:"index,omitempty"`
+	// A floor closes the bucket at the replica. A node that does not know this field leaves it out.
+	Floored       bool `protobuf:"varint,9,opt,name=floored" json:"floored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -465,6 +467,13 @@ func (x *ReservationAnswer) GetIndex() uint32 {
 		return x.Index
 	}
 	return 0
+}
+
+func (x *ReservationAnswer) GetFloored() bool {
+	if x != nil {
+		return x.Floored
+	}
+	return false
 }
 
 // LookRequest asks for one register.
@@ -1228,7 +1237,7 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\aanswers\x18\x02 \x03(\v2\x1b.jeton.v1.ReservationAnswerR\aanswers\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12\x1a\n" +
 	"\baccepted\x18\x04 \x01(\rR\baccepted\x12\x17\n" +
-	"\askew_ns\x18\x05 \x01(\x12R\x06skewNs\"\xe5\x01\n" +
+	"\askew_ns\x18\x05 \x01(\x12R\x06skewNs\"\xff\x01\n" +
 	"\x11ReservationAnswer\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\rR\averdict\x12\x1f\n" +
 	"\vposition_ns\x18\x02 \x01(\x03R\n" +
@@ -1240,7 +1249,8 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\askew_ns\x18\x05 \x01(\x03R\x06skewNs\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\x03R\aversion\x12\x16\n" +
 	"\x06ledger\x18\a \x01(\fR\x06ledger\x12\x14\n" +
-	"\x05index\x18\b \x01(\rR\x05index\"S\n" +
+	"\x05index\x18\b \x01(\rR\x05index\x12\x18\n" +
+	"\afloored\x18\t \x01(\bR\afloored\"S\n" +
 	"\vLookRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +

@@ -96,7 +96,7 @@ func stockReserved(data []byte) (ReservedIn, error) {
 		}
 		in.Answers = append(in.Answers, register.Answer{
 			Verdict: register.Verdict(min(a.GetVerdict(), 255)), Position: a.GetPositionNs(),
-			Generation: a.GetGeneration(), Epoch: a.GetEpoch(), Skew: a.GetSkewNs(),
+			Generation: a.GetGeneration(), Epoch: a.GetEpoch(), Skew: a.GetSkewNs(), Floored: a.GetFloored(),
 			Version: a.GetVersion(), Ledger: append([]byte(nil), a.GetLedger()...),
 		})
 	}
@@ -222,7 +222,7 @@ func TestEncodeReservedAsProtobufDoes(t *testing.T) {
 		for _, a := range m.Answers {
 			stock.Answers = append(stock.Answers, &ReservationAnswer{
 				Verdict: uint32(a.Verdict), PositionNs: a.Position, Generation: a.Generation, Epoch: a.Epoch, SkewNs: a.Skew,
-				Version: a.Version, Ledger: a.Ledger,
+				Version: a.Version, Ledger: a.Ledger, Floored: a.Floored,
 			})
 		}
 		sameBytes(t, &m, stock)

@@ -90,6 +90,8 @@ func (r *reader) answer(end int) (a register.Answer, index uint32) {
 			a.Ledger = append([]byte(nil), r.piece(end)...)
 		case tagIndex:
 			index = uint32(r.varint(end))
+		case tagFloored:
+			a.Floored = r.varint(end) != 0
 		default:
 			r.skip(tag, end)
 		}
@@ -144,7 +146,7 @@ func answerAsAsked(a *register.Answer, m *register.Reservation, skew int64) {
 // isAsAsked says whether a is what answerAsAsked makes.
 func isAsAsked(a *register.Answer, m *register.Reservation, skew int64) bool {
 	return a.Verdict == register.Accepted && a.Position == m.To && a.Generation == m.Generation && a.Epoch == m.Epoch && a.Skew == skew &&
-		a.Version == 0 && len(a.Ledger) == 0
+		a.Version == 0 && len(a.Ledger) == 0 && !a.Floored
 }
 
 // A ReservedOut is a ReserveResponse as it leaves.
@@ -207,6 +209,9 @@ func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
 		b = appendBytes(b, tagAnswerLedger, a.Ledger)
 		if len(m.Asked) > 0 {
 			b = appendNumber(b, tagIndex, uint64(i))
+		}
+		if a.Floored {
+			b = appendNumber(b, tagFloored, 1)
 		}
 		b = end(b, from)
 	}

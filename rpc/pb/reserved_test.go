@@ -168,7 +168,7 @@ func TestEncodeCountedAsProtobufDoes(t *testing.T) {
 			}
 			stock.Answers = append(stock.Answers, &ReservationAnswer{
 				Verdict: uint32(a.Verdict), PositionNs: a.Position, Generation: a.Generation, Epoch: a.Epoch, SkewNs: a.Skew,
-				Version: a.Version, Ledger: a.Ledger, Index: uint32(i),
+				Version: a.Version, Ledger: a.Ledger, Floored: a.Floored, Index: uint32(i),
 			})
 		}
 		sameBytes(t, m, stock)

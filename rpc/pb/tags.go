@@ -204,4 +204,5 @@ const (
 	tagVersion          = 6<<3 + typeVarint
 	tagAnswerLedger     = 7<<3 + typeBytes
 	tagIndex            = 8<<3 + typeVarint
+	tagFloored          = 9<<3 + typeVarint
 )

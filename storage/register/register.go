@@ -138,6 +138,7 @@ type Answer struct {
 	Generation int64  // that Position is for: the higher one of the reservation's and the register's
 	Epoch      uint64 // of the partition
 	Skew       int64  // the owner's now less the replica's
+	Floored    bool   // a floor closes the bucket at the replica, whatever its register says
 	// What an accepted claim is told: the stored ledger. The bytes are not to be changed.
 	Version int64
 	Ledger  []byte
@@ -171,6 +172,7 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 		Position:   p.FreeFor(r, &m, b),
 		Generation: max(r.Generation, m.Generation),
 		Epoch:      p.Epoch,
+		Floored:    p.Floored && p.Floor+m.lead() > now,
 	}
 	if m.Now != 0 {
 		a.Skew = m.Now - cmp.Or(m.Arrived, now)
