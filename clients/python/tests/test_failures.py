@@ -328,13 +328,14 @@ class Crash(unittest.TestCase):
         self.client = jeton.Client(self.cluster.addresses, timeout=10)
         self.addCleanup(self.client.close)
 
-    def through(self, key: str, harm: Any) -> int:
-        """How many of 450 checks by eight threads are allowed, where harm is done after a hundred."""
+    def through(self, key: str, harm: Any) -> None:
+        """450 checks by eight threads, where harm is done after a hundred: none ends with an error, and the bucket is spent."""
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             first = [pool.submit(self.client.check, key, "once") for _ in range(450)]
             next(iter(concurrent.futures.as_completed(first[100:])))
             harm()
-            return [f.result().allowed for f in first].count(True)  # an error is raised here
+            allowed = [f.result().allowed for f in first].count(True)  # an error is raised here
+        cluster.spent_once(self, allowed, self.client.look(key, "once").remaining)
 
     def owned(self, by: int) -> str:
         """A key whose owner is the node of that index."""
@@ -346,35 +347,28 @@ class Crash(unittest.TestCase):
         raise AssertionError("no such key")
 
     def test_the_node_that_is_asked_is_killed(self) -> None:
-        """No error, and never one too many. One too few is possible where nodes are slow: a node that waits too long for the owner
-        asks the next replica as well, and both charge the check."""
-        allowed = []
         for asked in range(3):
             key = self.owned((asked + 1) % 3)
             self.client._first = asked
             again: List[Callable[[], None]] = []
-            allowed.append(self.through(key, lambda: again.append(self.cluster.kill(asked))))
+            self.through(key, lambda: again.append(self.cluster.kill(asked)))
             self.assertNotEqual(self.client._first, asked, "the node that was killed was not asked")
             again[0]()
-        self.assertIn(300, allowed)
-        self.assertTrue(all(300 - 2 * 8 <= n <= 300 for n in allowed), allowed)
 
     def test_the_owner_is_killed(self) -> None:
         """What it had charged and not answered yet is charged again, and the next owner may have reserved as much in vain."""
         again: List[Callable[[], None]] = []
-        allowed = self.through(self.owned(0), lambda: again.append(self.cluster.kill(0)))
+        self.through(self.owned(0), lambda: again.append(self.cluster.kill(0)))
         again[0]()
-        self.assertTrue(300 - 2 * 8 <= allowed <= 300, allowed)
 
     def test_the_node_that_is_asked_is_frozen(self) -> None:
         key, thaw = self.owned(2), []
         self.client._first = 1
         try:
-            allowed = self.through(key, lambda: thaw.append(self.cluster.freeze(1)))
+            self.through(key, lambda: thaw.append(self.cluster.freeze(1)))
         finally:
             for t in thaw:
                 t()
-        self.assertTrue(300 - 2 * 8 <= allowed <= 300, allowed)
 
     def test_every_answer_is_lost_once(self) -> None:
         """The owner decides each check twice, and charges it once."""
