@@ -111,7 +111,8 @@ func (w *World) mayPassOver(limit int, reach int64) int64 {
 }
 
 // burnedShare bounds what may be burned of a bucket in a whole run: one part in so many of what was reserved of it and of
-// one bucket, and as much as one reservation may pass over in any case. Rivals of a busy key burn most.
+// one bucket, and as much as one reservation may pass over in any case. Rivals of a busy key burn most. Besides, each start that sets a floor
+// moves a replica apart from the others, and owners may pass over once what lies between.
 const burnedShare = 5
 
 // burned holds the line of each bucket that was burned against its bound, once all is over.
@@ -130,7 +131,8 @@ func (l *ledger) burned() {
 			l.w.count("buckets with burned line")
 			l.w.counts["burned line, in milliseconds"] += int(burned / ms)
 		}
-		if most := max((granted+reach)/burnedShare, l.w.mayPassOver(account.limit, 0)); burned > most {
+		apart := int64(l.w.floors) * l.w.mayPassOver(account.limit, reach) / 2
+		if most := max((granted+reach)/burnedShare, l.w.mayPassOver(account.limit, 0)) + apart; burned > most {
 			l.w.violate(account.key, "%s of the line of %s is burned, but at most %s may be", seconds(burned), l.w.bucketName(account.key, account.limit), seconds(most))
 		}
 	}

@@ -62,6 +62,7 @@ func (p *process) open(d *disk) *store {
 			}
 		}
 		s.floorDue = true
+		w.floors++
 		w.say(noKey, "%s cannot prove its registers: it sets a floor at %s", p.name, w.clockTime(floor))
 	}
 	s.mark = mark{d.mark.boot + 1, max(d.mark.minute, now/minute)}
