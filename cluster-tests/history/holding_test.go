@@ -326,6 +326,37 @@ func TestRepetitionThatDiffers(t *testing.T) {
 	}
 }
 
+// So may one that says the same as one that was answered with what another one, which came before and got no answer, had said.
+func TestRepetitionOfOneThatCameLater(t *testing.T) {
+	one := shortBucket
+	one.Name, one.Capacity, one.Holds, one.Debt = "api", 20, history.Charge, history.Boundless
+	call := func(after int64, kind history.Kind, outcome history.Outcome, cost int64, hold *history.Hold) history.Call {
+		at := epoch + after*millisecond
+		return history.Call{Kind: kind, Outcome: outcome, Limit: "api", Key: "k", Cost: cost, Hold: hold, Start: at, End: at + millisecond}
+	}
+	settled := func(charged int64) *history.Hold {
+		return &history.Hold{ID: "h", State: history.Settled, Charged: charged}
+	}
+	h := &history.History{Limits: []history.Limit{one}, Calls: []history.Call{
+		call(0, history.KindHold, history.Admitted, 9, &history.Hold{ID: "h", For: 80 * millisecond}),
+		call(10, history.KindSettle, history.Failed, 8, &history.Hold{ID: "h"}),
+		call(20, history.KindSettle, history.Done, 15, settled(8)),
+		call(40_000, history.KindSettle, history.Done, 15, settled(15)),
+	}}
+	if err := history.Safe(h, millisecond); err != nil {
+		t.Error(err)
+	}
+	h.Calls[1].Cost = 15
+	if history.Safe(h, millisecond) == nil {
+		t.Error("a hold that was charged 8, which nobody had said, is not found")
+	}
+	h.Calls[1].Cost, h.Calls[2].Cost, h.Calls[3].Hold.Charged = 8, 8, 15
+	h.Calls[3].Cost = 8
+	if history.Safe(h, millisecond) == nil {
+		t.Error("a repetition that charges otherwise is not found")
+	}
+}
+
 // A check of a budget whose holds every process knows of has a receipt that proves no line.
 func TestReceiptsOfBudgets(t *testing.T) {
 	for _, one := range []history.Limit{

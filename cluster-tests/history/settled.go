@@ -10,7 +10,7 @@ import (
 //   - A settlement for good charges what one has said. It may charge less where the debt of the limit has a bound, and there was no room for
 //     what was used beyond the hold, or, of a hold that was free again by then, for any of it.
 //   - What it charges stays so, however often it is repeated, and at any owner where every process knows of the hold. One that says
-//     something else may be answered with that: nobody remembers for ever what the first one has said.
+//     something else than was charged may be answered with that: nobody remembers for ever what the first one has said.
 //   - A hold that is open, and one that has expired and is charged then, is charged at least what it holds. No hold is charged more than that
 //     and what settlements have said.
 //   - A hold is lost only where one process alone knows of it, and is charged at least what it holds.
@@ -94,10 +94,17 @@ func (t *tab) said(s *Call) (most int64) {
 	return most
 }
 
+// earlier says whether s was answered with what an earlier settlement for good had said, and not with what s says itself.
+func (t *tab) earlier(s *Call) bool {
+	return s.Hold.Charged != s.Cost && slices.ContainsFunc(t.settles, func(o *Call) bool {
+		return !o.Hold.Open && o.Start <= s.End && o.Cost == s.Hold.Charged
+	})
+}
+
 // wronglySettled says what is wrong with what a settlement for good has charged, or nothing.
 func (t *tab) wronglySettled(b *bucket, first, s *Call) string {
 	charged := s.Hold.Charged
-	if first != nil && first.Hold.Charged != charged && (s.Cost == first.Cost || charged != s.Cost) {
+	if first != nil && first.Hold.Charged != charged && (charged != s.Cost || s.Cost == first.Cost && !t.earlier(first)) {
 		return fmt.Sprintf("a settlement charged %d, and another one of the same hold %d", first.Hold.Charged, charged)
 	}
 	for _, o := range t.settles {
