@@ -1,7 +1,7 @@
 package mutants
 
 // ofLevel are mutants of what nodes of neighboring releases may say to one another.
-func ofLevel() []Mutant {
+func ofLevel() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "raised for who was not asked",
@@ -12,6 +12,16 @@ func ofLevel() []Mutant {
 				New:  "if len(running) < len(c.Processes)-1 && !maps.Equal(running, c.Processes) {",
 			}},
 			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestRaiseIsForWhoWasAsked$", Says: `want the state has changed meanwhile`}},
+		},
+		{
+			Name: "let in by the level before",
+			Why:  "who was let in while the level was raised is refused, and asks again: a node of the release before would be a member that knows nothing of it",
+			Edits: []Edit{{
+				File: "ring/agreed/raise.go",
+				Old:  "lets && by != s.AgreedLevel()",
+				New:  "lets && by > s.AgreedLevel()",
+			}},
+			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestRaiseKeepsOutWhoWasLetInBefore$", Says: `want the state has changed meanwhile`}},
 		},
 		{
 			Name: "raised without a member",

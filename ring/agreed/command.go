@@ -32,6 +32,9 @@ type Command struct {
 
 	Raise *Raise `json:"raise,omitempty" level:"2"`
 
+	// Level is that of the cluster by which a process was let in, in a Join, Replace or Mark: 0 for level.First. At another one it is refused
+	// (ErrStale): the process may not know that one.
+	Level int `json:"level,omitempty" level:"2"`
 	// By goes into the audit log if the command takes effect; nil leaves nothing there.
 	By *Entry `json:"by,omitempty"`
 }
@@ -200,6 +203,9 @@ func (c *Command) Apply(s *State) (*State, error) {
 	}
 	if !s.Founded() && c.Found == nil {
 		return s, ErrNotFounded
+	}
+	if err := c.checkLevel(s); err != nil {
+		return s, err
 	}
 	next, err := kind.Apply(s)
 	if err != nil {

@@ -36,6 +36,15 @@ func (c *Raise) Apply(s *State) (*State, error) {
 	return next, nil
 }
 
+// checkLevel refuses a command that lets a process in by another level than that of a state.
+func (c *Command) checkLevel(s *State) error {
+	lets := c.Join != nil || c.Replace != nil || c.Mark != nil
+	if by := max(c.Level, level.First); lets && by != s.AgreedLevel() {
+		return fmt.Errorf("%w: the node was let in by level %d, and the cluster is at level %d", ErrStale, by, s.AgreedLevel())
+	}
+	return nil
+}
+
 // Allowed says why a state does not allow a command yet (ErrLevel): a member may not know what is in it. A Raise looks after itself, and what
 // founds a cluster has all its nodes asked.
 func (c *Command) Allowed(s *State) error {

@@ -54,6 +54,27 @@ func TestRaiseIsForWhoWasAsked(t *testing.T) {
 	}
 }
 
+// A process that the leader lets in by a level may not know the next one, which was agreed on in between.
+func TestRaiseKeepsOutWhoWasLetInBefore(t *testing.T) {
+	s := done(t, &agreed.State{}, agreedtest.Found(3))
+	later := agreedtest.Node(3)
+	later.ID = agreedtest.ID(4)
+	raised := done(t, s, raise(s, 2))
+	for what, c := range map[string]agreed.Command{
+		"started":  {Mark: &agreed.RaiseMark{ID: agreedtest.ID(2), Mark: agreed.Mark{Boot: 2, Minute: 100}, Process: agreed.Unique{99}}},
+		"let in":   {Join: &agreed.Join{Node: agreedtest.Node(4)}},
+		"replaced": {Replace: &agreed.Replace{Old: agreedtest.ID(3), New: later}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			done(t, s, c)
+			refused(t, raised, c, agreed.ErrStale)
+			c.Level = 2
+			done(t, raised, c)
+			refused(t, done(t, raised, raise(raised, 3)), c, agreed.ErrStale)
+		})
+	}
+}
+
 // What a level has brought is not proposed below it.
 func TestAllowed(t *testing.T) {
 	founded := agreedtest.Found(3)

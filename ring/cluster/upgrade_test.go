@@ -99,11 +99,14 @@ func TestLeaderRefusesOlderNode(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // one that is let in cannot be reached, and nobody leads any more
 	defer cancel()
 	for what, levels := range map[string]*level.Range{"an older": nil, "a much newer": &b.config.Levels} {
-		_, err := message.AskLeader[message.Nothing](ctx, a.cluster.leader, message.KindJoin, map[string]any{
-			"node": agreed.Node{ID: b.config.ID, Name: "b", GRPC: "b", Raft: "b"}, "levels": levels,
-		})
-		if !errors.Is(err, message.ErrForeign) || !strings.Contains(err.Error(), "level") {
-			t.Errorf("one of %s release is let in: %v", what, err)
+		for kind, request := range map[string]map[string]any{
+			message.KindJoin: {"node": agreed.Node{ID: b.config.ID, Name: "b", GRPC: "b", Raft: "b"}, "levels": levels},
+			message.KindMark: {"id": a.config.ID, "mark": agreed.Mark{Boot: 1 << 40}, "process": agreed.Unique{99}, "levels": levels}, // it was let in at another level
+		} {
+			_, err := message.AskLeader[message.Nothing](ctx, a.cluster.leader, kind, request)
+			if !errors.Is(err, message.ErrForeign) || !strings.Contains(err.Error(), "level") {
+				t.Errorf("one of %s release is let in by %s: %v", what, kind, err)
+			}
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 		if member {
 			return message.Nothing{}, nameTakenText(other)
 		}
-		return message.Nothing{}, j.replaceDead(ctx, other, n)
+		return message.Nothing{}, j.replaceDead(ctx, s, other, n)
 	}
 	if member && sameAddresses(known, n) {
 		return message.Nothing{}, nil
@@ -57,7 +57,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	if err := j.checkReachable(ctx, n.ID, n); err != nil {
 		return message.Nothing{}, err
 	}
-	if err := j.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
+	if err := j.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}, Level: s.Level}); err != nil {
 		return message.Nothing{}, err
 	}
 	j.logger.Info("a node joined or changed its addresses", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
@@ -81,15 +81,15 @@ func admissibleAt(now int, levels *level.Range) error {
 		message.ErrForeign, now, knows)
 }
 
-// replaceDead lets n in at the place of a member of the same name, if that is dead.
-func (j *Joiner) replaceDead(ctx context.Context, old, n agreed.Node) error {
+// replaceDead lets n in at the place of a member of s of the same name, if that is dead.
+func (j *Joiner) replaceDead(ctx context.Context, s *agreed.State, old, n agreed.Node) error {
 	if !j.isDead(ctx, old) {
 		return nameTakenText(old)
 	}
 	if err := j.checkReachable(ctx, n.ID, n); err != nil {
 		return err
 	}
-	if err := j.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
+	if err := j.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}, Level: s.Level}); err != nil {
 		return err
 	}
 	j.logger.Info("a new disk replaces a dead node", "node", n.Name, "old", old.ID, "new", n.ID)

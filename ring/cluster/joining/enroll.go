@@ -8,6 +8,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // becomeMember makes this node a member whose mark is raised, and waits until this node has heard that itself. Raft runs.
@@ -68,16 +69,32 @@ func (j *Joiner) enroll(ctx context.Context) error {
 }
 
 // A markRequest asks the leader to raise a node's mark.
-type markRequest = agreed.RaiseMark
+type markRequest struct {
+	agreed.RaiseMark
+
+	// Levels are as in a joinRequest: the level may have been raised since the node was let in.
+	Levels *level.Range `json:"levels,omitempty"`
+}
 
 func (j *Joiner) answerMark(ctx context.Context, q markRequest) (message.Nothing, error) {
-	return message.Nothing{}, j.agreement.Propose(ctx, agreed.Command{Mark: &q})
+	for {
+		s := j.agreement.State()
+		if err := admissibleAt(s.AgreedLevel(), q.Levels); err != nil {
+			return message.Nothing{}, err
+		}
+		err := j.agreement.Propose(ctx, agreed.Command{Mark: &q.RaiseMark, Level: s.Level})
+		if !errors.Is(err, agreed.ErrStale) { // the level was raised meanwhile
+			return message.Nothing{}, err
+		}
+	}
 }
 
 // raiseMark has the cluster agree on this node's mark. If another process has raised the same or a higher one, it runs on
 // a copy of this disk.
 func (j *Joiner) raiseMark(ctx context.Context, m agreed.Mark) error {
-	_, err := message.AskLeader[message.Nothing](ctx, j.config.Leader, message.KindMark, agreed.RaiseMark{ID: j.config.Self.ID, Mark: m, Process: j.process})
+	_, err := message.AskLeader[message.Nothing](ctx, j.config.Leader, message.KindMark, markRequest{
+		RaiseMark: agreed.RaiseMark{ID: j.config.Self.ID, Mark: m, Process: j.process}, Levels: &j.config.Levels,
+	})
 	if errors.Is(err, agreed.ErrMarkNotHigher) {
 		return fmt.Errorf("%w (node %s, %q): stop the other process, and give each node its own data directory, empty at first: %w",
 			message.ErrDiskInUse, j.config.Self.ID, j.config.Self.Name, err)
