@@ -136,7 +136,7 @@ func (c *Cluster) assemble() {
 	})
 	c.joiner = joining.New(joining.Config{
 		Self: c.self(), Process: c.process, Join: config.Join, Expect: config.Expect, Holds: config.Holds,
-		Partitions: config.Partitions, Replicas: config.Replicas, Limits: config.Limits, Mark: config.Mark, MarkBefore: config.MarkBefore,
+		Partitions: config.Partitions, Replicas: config.Replicas, Limits: config.Limits, LimitsLevel: config.limitsLevel, Mark: config.Mark, MarkBefore: config.MarkBefore,
 		Confirm: config.Confirm, NewMarks: config.NewMarks, Peers: config.Peers, Levels: config.Levels, Identity: c.identity, Gossip: c.gossip,
 		Agreement: c.agreement, Directory: c.directory, Leader: c.leader, State: c.State, Changed: c.Changed,
 		Step: config.tuning.step, Patience: config.tuning.patience, Logger: c.logger, Throttle: c.throttle,

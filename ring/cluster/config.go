@@ -130,7 +130,8 @@ type Config struct {
 	// Metrics is where the metrics of this package are registered. Nil: nowhere.
 	Metrics prometheus.Registerer
 
-	tuning tuning
+	limitsLevel int // that Limits take, as Check says
+	tuning      tuning
 }
 
 // tuning is set by tests only.
@@ -201,7 +202,8 @@ func (c *Config) checkAddresses() error {
 		}
 	}
 	if c.Check != nil && c.Limits != nil {
-		if _, err := c.Check(c.Limits); err != nil {
+		var err error
+		if c.limitsLevel, err = c.Check(c.Limits); err != nil {
 			return fmt.Errorf("%w: the initial limits of a new cluster (--limits): %w", agreed.ErrInvalid, err)
 		}
 	}

@@ -148,3 +148,25 @@ func TestLimitsTakeALevel(t *testing.T) {
 		t.Errorf("one of this level: %d, %v", v, err)
 	}
 }
+
+// A founder whose initial limits take a level that another one does not know founds no cluster: that one would end at them.
+func TestFoundersKnowTheInitialLimits(t *testing.T) {
+	all := expecting(3, newRig(t).chairs(3)...)
+	knowing(1, 2, all...)
+	knowing(1, 1, all[1])
+	for _, ch := range all {
+		ch.config.Limits = []byte("new new")
+		ch.config.Check = func(text []byte) (int, error) { return strings.Count(string(text), "new"), nil }
+		ch.start()
+	}
+	all[0].ends(agreed.ErrLevel)
+	if !strings.Contains(all[0].err.Error(), "--limits") {
+		t.Errorf("it ends with: %v", all[0].err)
+	}
+	for _, ch := range all {
+		ch.stop()
+	}
+	knowing(1, 2, all[1])
+	startAll(all...)
+	atLevel(2, all...)
+}

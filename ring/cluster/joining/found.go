@@ -172,6 +172,10 @@ func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool,
 	if err != nil {
 		return false, err
 	}
+	if takes := j.config.LimitsLevel; takes > known {
+		return false, fmt.Errorf("%w: the initial limits of the cluster (--limits) have fields that take level %d, and not every node that is to found it knows more than %d: "+
+			"run the same release on all of them, or leave these fields out", agreed.ErrLevel, takes, known)
+	}
 	p, err := j.id.record.openAttempt()
 	if err != nil {
 		return false, err

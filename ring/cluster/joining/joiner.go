@@ -34,6 +34,7 @@ type Config struct {
 	Holds                bool
 	Partitions, Replicas int
 	Limits               []byte
+	LimitsLevel          int // that Limits take
 	Mark, MarkBefore     agreed.Mark
 	// Confirm is called once the disk has turned out to be no old copy. Nil: nothing is.
 	Confirm  func(ctx context.Context) error
