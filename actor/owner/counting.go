@@ -38,12 +38,12 @@ func (l *ledger) blocked(b *bucket, now int64, cfg *Config) int64 {
 }
 
 // claimAgainAt is when a blocked ledger is claimed again: soon, for replicas that have said nothing; once a majority has told how far ahead
-// its line is free, when that time has come.
+// its line is free, when it is blocked no more.
 func (l *ledger) claimAgainAt(b *bucket, now int64, cfg *Config) int64 {
 	if until := b.refused().until; now < until {
 		return until
 	}
-	return l.claimFrom(b, now, cfg)
+	return now + l.blocked(b, now, cfg) + firstPause // there is room then for what is written behind the claim
 }
 
 // claimFrom is where a claim begins: where a majority accepts it, as far as the replicas have told. Line that is skipped is no

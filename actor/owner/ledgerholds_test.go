@@ -267,6 +267,28 @@ func TestHoldIsNotUnknownForLineFarAhead(t *testing.T) {
 	}
 }
 
+// A settlement that waits for line far ahead holds up no check: once replicas accept a claim, checks are decided, with a settlement as without.
+func TestSettlementThatWaitsHoldsUpNoCheck(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := ofWindow(t, limit.Holds{Longest: time.Minute})
+	h := tr.enter('A').holds(4, 60*second, rule)
+	far := tr.now + 20*second
+	for _, replica := range tr.replicas {
+		for key, r := range replica.registers {
+			r.H = far
+			replica.registers[key] = r
+		}
+	}
+	s := tr.enter('B')
+	s.quickAll()
+	s.owner.Settle(s.tag(), []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 4, Used: 1}}, s.clock(), s.clock()+second, &s.out)
+	s.after()
+	s.pass(far - s.cfg.Slack + ms - s.now)
+	check := s.checkBy(500*ms, 1, rule)
+	s.pass(400 * ms)
+	s.admitted(check)
+}
+
 // A hold that most replicas list is never unknown, though the answers say so that come first: one replica has lost its disk, and another
 // is silent.
 func TestHoldIsNotUnknownForSilence(t *testing.T) {
