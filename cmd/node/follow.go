@@ -92,9 +92,6 @@ func (m *membership) floored(s *agreed.State) bool {
 
 // adoptLevel makes the disk one of a cluster at that level: releases that do not know it refuse it from now on.
 func (m *membership) adoptLevel(now int) error {
-	if now == m.level || !level.Known().Has(now) { // the cluster ends a node that does not know its level
-		return nil
-	}
 	if err := m.node.store.RaiseFormat(level.Format(now)); err != nil {
 		return err
 	}
@@ -150,9 +147,6 @@ func earlier(s *agreed.State, now int64) map[string]int64 {
 
 // adopt makes all parts of the node follow a state. The registers come first: they are in an epoch before the node publishes it.
 func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
-	if err := m.adoptLevel(s.AgreedLevel()); err != nil {
-		return err
-	}
 	if err := m.syncStorage(ctx, s); err != nil {
 		return err
 	}

@@ -67,8 +67,9 @@ type membership struct {
 
 	installed chan struct{} // holds a token when a partition was installed, whose epoch may have begun before
 
+	level int // that the disk is of; 0 before there was a state. It is adoptLevel's own
+
 	// Follow's own.
-	level         int                       // that the disk is of; 0 before a state was adopted
 	limitsVersion uint64                    // of those in force
 	overrides     *agreed.Overrides         // likewise
 	earlier       map[string]agreed.Earlier // likewise
@@ -146,7 +147,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Reaches: reaches, Reach: m.reach, Used: m.used, Tell: m.tell,
+		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, AdoptLevel: m.adoptLevel, Reaches: reaches, Reach: m.reach, Used: m.used, Tell: m.tell,
 		Release: build.This().Version, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err

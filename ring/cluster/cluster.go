@@ -66,6 +66,7 @@ type Cluster struct {
 	prober    prober
 
 	published atomic.Pointer[publishedState] // what State and Changed tell; New and followState store it
+	level     int                            // that was adopted, for followState; 0 before there was one
 	joined    chan struct{}                  // closed once this node is a member whose mark is raised
 	closing   sync.Once
 	closed    atomic.Bool
@@ -114,7 +115,9 @@ func New(config Config) (*Cluster, error) {
 		Address: c.directory.AddressWithID, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
 	})
 	c.registerHandlers()
-	c.publish()
+	if err := c.publish(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	if config.Metrics != nil {
 		if err := config.Metrics.Register(c.registry); err != nil {
 			return nil, errors.Join(err, c.Close())

@@ -106,6 +106,8 @@ type Config struct {
 	Speaks func(ctx context.Context, address string) string
 	// Check says what is wrong with a limits document, or which level of the cluster it takes. Nil disables the check.
 	Check func(limits []byte) (level int, err error)
+	// AdoptLevel makes the disk one of a cluster at that level, one of Levels: State shows none that is not adopted. Nil: there is nothing to do.
+	AdoptLevel func(level int) error
 	// Reaches says as shorter which limits reach less far ahead with another document in the place of a state's, its overrides included, and how far
 	// that was, in nanoseconds; as longer the limits of which some override reaches further than it is noted with, and how far one does
 	// at most. Nil: none do.

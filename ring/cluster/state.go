@@ -26,14 +26,17 @@ func (c *Cluster) State() *agreed.State { return c.published.Load().state }
 // Changed is closed at the next change of State. Call it before State, or a change between the two goes unnoticed.
 func (c *Cluster) Changed() <-chan struct{} { return c.published.Load().changed }
 
-// publish publishes a new state; only New and the goroutine of followState call it.
-func (c *Cluster) publish() {
+// publish publishes a new state, once its level is adopted; only New and the goroutine of followState call it.
+func (c *Cluster) publish() error {
 	old, now, leaving := c.published.Load(), c.agreement.State(), c.gossip.Leaving()
 	if !now.Founded() && old.state.Founded() {
 		now = old.agreed // raft was reset and catches up
 	}
 	if now == old.agreed && maps.Equal(leaving, old.leaving) {
-		return
+		return nil
+	}
+	if err := c.adoptLevel(now); err != nil {
+		return err
 	}
 	s := *now
 	s.Nodes = maps.Clone(now.Nodes)
@@ -48,18 +51,35 @@ func (c *Cluster) publish() {
 		c.gossip.Say(func(own *gossip.NodeMeta) { own.Level = s.AgreedLevel() })
 	}
 	if s.Nodes[c.config.ID].Process != c.process {
-		return // while raft catches up, what it tells may be older than what is in the book
+		return nil // while raft catches up, what it tells may be older than what is in the book
 	}
 	if err := c.book.Keep(s.Nodes); err != nil && c.throttle.Allow("book") {
 		c.logger.Warn("cannot save the addresses of the other nodes; after a restart this node needs --join to find them", "error", err)
 	}
+	return nil
+}
+
+// adoptLevel adopts the level of a state, if it is another one that this node knows.
+func (c *Cluster) adoptLevel(s *agreed.State) error {
+	now := s.AgreedLevel()
+	if c.config.AdoptLevel == nil || !s.Founded() || now == c.level || !c.config.Levels.Has(now) {
+		return nil
+	}
+	if err := c.config.AdoptLevel(now); err != nil {
+		return fmt.Errorf("adopt level %d of the cluster: %w", now, err)
+	}
+	c.level = now
+	return nil
 }
 
 // followState shows every change until ctx ends, and ends the node when it was removed.
 func (c *Cluster) followState(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		decided, gossiped := c.agreement.Changed(), c.gossip.Changed()
-		c.publish()
+		if err := c.publish(); err != nil {
+			cancel(err)
+			return
+		}
 		if name, removed := c.State().Removed[c.config.ID]; removed {
 			cancel(joining.RemovedError(c.config.ID, name))
 		}

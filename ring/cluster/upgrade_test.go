@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +148,33 @@ func TestLimitsTakeALevel(t *testing.T) {
 	if v, err := all[0].cluster.SetLimits(t.Context(), 1, []byte(strings.Repeat("new ", known))); err != nil || v != 2 {
 		t.Errorf("one of this level: %d, %v", v, err)
 	}
+}
+
+// Who sees that the level was raised, at a node or in its answer, can rely on what the node has written: its disk refuses the older release.
+func TestLevelIsAdoptedBeforeItIsShown(t *testing.T) {
+	ch := newRig(t).chairs(1)[0]
+	var adopted atomic.Int32
+	ch.config.AdoptLevel = func(l int) error {
+		if shown := ch.cluster.State(); shown.Founded() && shown.AgreedLevel() >= l {
+			t.Errorf("level %d is shown, and %d is to be adopted", shown.AgreedLevel(), l)
+		}
+		adopted.Store(int32(l))
+		return nil
+	}
+	knowing(1, 1, ch)
+	startAll(ch)
+	restarted(ch, 1, 2)
+	if l := adopted.Load(); l != 1 {
+		t.Errorf("level %d was adopted before it was raised", l)
+	}
+	if _, err := ch.cluster.Upgrade(t.Context(), 2, false); err != nil || adopted.Load() != 2 {
+		t.Errorf("raised to level 2, %v, it has adopted level %d", err, adopted.Load())
+	}
+	ch.stop()
+	full := errors.New("the disk is full")
+	ch.config.AdoptLevel = func(int) error { return full }
+	ch.start()
+	ch.ends(full)
 }
 
 // A founder whose initial limits take a level that another one does not know founds no cluster: that one would end at them.
