@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,6 +149,26 @@ func TestLimitsTakeALevel(t *testing.T) {
 	if v, err := all[0].cluster.SetLimits(t.Context(), 1, []byte(strings.Repeat("new ", known))); err != nil || v != 2 {
 		t.Errorf("one of this level: %d, %v", v, err)
 	}
+}
+
+// A founder that is restarted as an older release while it is asked to found a cluster is a founder of that release.
+func TestFounderIsRestartedAsAnOlderRelease(t *testing.T) {
+	all := expecting(3, newRig(t).chairs(3)...)
+	knowing(1, 2, all...)
+	var once sync.Once
+	all[0].config.tuning.step = func(what string) error {
+		if what == "after attempt" {
+			once.Do(func() {
+				all[1].stop()
+				knowing(1, 1, all[1])
+				all[1].start()
+			})
+		}
+		return nil
+	}
+	startAll(all...)
+	one(all...)
+	atLevel(1, all...)
 }
 
 // Who sees that the level was raised, at a node or in its answer, can rely on what the node has written: its disk refuses the older release.

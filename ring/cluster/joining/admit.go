@@ -54,7 +54,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	if member && sameAddresses(known, n) {
 		return message.Nothing{}, nil
 	}
-	if err := j.checkReachable(ctx, n.ID, n); err != nil {
+	if _, err := j.checkReachable(ctx, n.ID, n); err != nil {
 		return message.Nothing{}, err
 	}
 	if err := j.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}, Level: s.Level}); err != nil {
@@ -86,7 +86,7 @@ func (j *Joiner) replaceDead(ctx context.Context, s *agreed.State, old, n agreed
 	if !j.isDead(ctx, old) {
 		return nameTakenText(old)
 	}
-	if err := j.checkReachable(ctx, n.ID, n); err != nil {
+	if _, err := j.checkReachable(ctx, n.ID, n); err != nil {
 		return err
 	}
 	if err := j.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}, Level: s.Level}); err != nil {
@@ -128,19 +128,19 @@ func (j *Joiner) isDead(ctx context.Context, n agreed.Node) bool {
 	return errors.Is(dial(ctx, n.Raft), syscall.ECONNREFUSED)
 }
 
-// checkReachable calls the node id back at the addresses that n advertises.
-func (j *Joiner) checkReachable(ctx context.Context, id ring.NodeID, n agreed.Node) error {
+// checkReachable calls the node id back at the addresses that n advertises, and has it say which levels it knows.
+func (j *Joiner) checkReachable(ctx context.Context, id ring.NodeID, n agreed.Node) (level.Range, error) {
 	p, err := message.Call[message.Pong](ctx, j.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w at %s, its gRPC address (see --advertise and --listen-grpc there): %w", message.ErrUnreachable, n.GRPC, err)
+		return level.Range{}, fmt.Errorf("%w at %s, its gRPC address (see --advertise and --listen-grpc there): %w", message.ErrUnreachable, n.GRPC, err)
 	case p.ID != id:
-		return fmt.Errorf("%w at %s, its gRPC address: node %s answers there (see --advertise there)", message.ErrUnreachable, n.GRPC, p.ID)
+		return level.Range{}, fmt.Errorf("%w at %s, its gRPC address: node %s answers there (see --advertise there)", message.ErrUnreachable, n.GRPC, p.ID)
 	}
 	if err := dial(ctx, n.Raft); err != nil {
-		return fmt.Errorf("%w at %s, its raft address (see --advertise and --listen-raft there): %w", message.ErrUnreachable, n.Raft, err)
+		return level.Range{}, fmt.Errorf("%w at %s, its raft address (see --advertise and --listen-raft there): %w", message.ErrUnreachable, n.Raft, err)
 	}
-	return nil
+	return p.Knows(), nil
 }
 
 // dial says why there is no TCP connection to an address to be had, if there is none.

@@ -168,29 +168,21 @@ func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error
 
 // attempt asks for the promises of all members, and decides once it has them.
 func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool, err error) {
-	known, err := levelOf(members)
-	if err != nil {
-		return false, err
-	}
-	if takes := j.config.LimitsLevel; takes > known {
-		return false, fmt.Errorf("%w: the initial limits of the cluster (--limits) have fields that take level %d, and not every node that is to found it knows more than %d: "+
-			"run the same release on all of them, or leave these fields out", agreed.ErrLevel, takes, known)
-	}
 	p, err := j.id.record.openAttempt()
 	if err != nil {
 		return false, err
 	}
-	nodes, errs := make([]agreed.Node, len(members)), make([]error, len(members))
+	nodes, levels, errs := make([]agreed.Node, len(members)), make([]level.Range, len(members)), make([]error, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
 		if m.ID == j.config.Self.ID {
-			nodes[i] = j.config.Self
+			nodes[i], levels[i] = j.config.Self, j.config.Levels
 			continue
 		}
 		all.Go(func() {
 			nodes[i], errs[i] = message.Call[agreed.Node](ctx, j.config.Peers, m.GRPC, message.KindPromise, PromiseRequest{p, j.config.Expect})
 			if errs[i] == nil {
-				errs[i] = j.checkReachable(ctx, m.ID, nodes[i])
+				levels[i], errs[i] = j.checkReachable(ctx, m.ID, nodes[i])
 			}
 		})
 	}
@@ -204,7 +196,8 @@ func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool,
 		}
 		return false, nil
 	}
-	if err := distinctNames(nodes); err != nil {
+	known, err := j.foundingLevel(levels)
+	if err := errors.Join(err, distinctNames(nodes)); err != nil {
 		return false, err
 	}
 	if err := j.config.Step("all have promised"); err != nil {
@@ -213,15 +206,18 @@ func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool,
 	return true, j.decide(p, nodes, known)
 }
 
-// levelOf is the newest level that all of some nodes know.
-func levelOf(members []gossip.Peer) (int, error) {
-	known := members[0].Levels()
-	for _, m := range members {
-		l := m.Levels()
+// foundingLevel is the newest level that all nodes know which have promised. Their processes have just said so: gossip may tell of earlier ones.
+func (j *Joiner) foundingLevel(levels []level.Range) (int, error) {
+	known := levels[0]
+	for _, l := range levels {
 		known.Oldest, known.Newest = max(known.Oldest, l.Oldest), min(known.Newest, l.Newest)
 	}
 	if known.Oldest > known.Newest {
-		return 0, fmt.Errorf("%w: there is no level that all %d nodes know which are to found the cluster: run the same release on all of them", agreed.ErrInvalid, len(members))
+		return 0, fmt.Errorf("%w: there is no level that all %d nodes know which are to found the cluster: run the same release on all of them", agreed.ErrInvalid, len(levels))
+	}
+	if takes := j.config.LimitsLevel; takes > known.Newest {
+		return 0, fmt.Errorf("%w: the initial limits of the cluster (--limits) have fields that take level %d, and not every node that is to found it knows more than %d: "+
+			"run the same release on all of them, or leave these fields out", agreed.ErrLevel, takes, known.Newest)
 	}
 	return known.Newest, nil
 }
