@@ -21,14 +21,8 @@ import (
 // First is the level of every cluster that never agreed on one.
 const First = 1
 
-// The levels that this release knows.
-const (
-	oldest = 1
-	newest = 2
-)
-
-// formats are the formats of data directories, by level from First on.
-var formats = [...]int{3, 4} //nolint:gochecknoglobals // a table
+// newest is the newest level that this release knows. It knows the one before too.
+const newest = 2
 
 // A Range is the levels that a release knows: all from Oldest to Newest.
 type Range struct {
@@ -37,7 +31,7 @@ type Range struct {
 }
 
 // Known are the levels that this release knows.
-func Known() Range { return Range{Oldest: oldest, Newest: newest} }
+func Known() Range { return Range{Oldest: max(First, newest-1), Newest: newest} }
 
 // Has says whether a level is one of them.
 func (r Range) Has(level int) bool { return r.Oldest <= level && level <= r.Newest }
@@ -50,8 +44,12 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d to %d", r.Oldest, r.Newest)
 }
 
-// Format is the format of the data directories of a cluster at a level, of those of Known.
-func Format(level int) int { return formats[level-First] }
+// Format is the format of the data directories of a cluster at a level. Each level has one of its own, even where no file changes: by it
+// releases that do not know the level refuse the disk.
+func Format(level int) int { return level + firstFormat - First }
+
+// firstFormat is the format of the first level.
+const firstFormat = 3
 
 // tag is the key of the tag that says which level has brought a field.
 const tag = "level"

@@ -1,7 +1,10 @@
 package level
 
 import (
+	"fmt"
+	"os"
 	"reflect"
+	"regexp"
 	"testing"
 )
 
@@ -59,23 +62,44 @@ func TestTagIsALevel(t *testing.T) {
 	}
 }
 
-// Every level that this release knows has a format of data directories, and none is lower than the one before.
-func TestFormats(t *testing.T) {
+// A release knows two levels, and the formats of data directories that are on disks never become those of other levels.
+func TestKnown(t *testing.T) {
 	known := Known()
-	if known.Newest-First+1 != len(formats) {
-		t.Fatalf("levels up to %d are known, and %d have a format", known.Newest, len(formats))
-	}
-	for l := First + 1; l <= known.Newest; l++ {
-		if Format(l) < Format(l-1) {
-			t.Errorf("level %d has format %d, and level %d has %d", l, Format(l), l-1, Format(l-1))
-		}
+	if known.Newest != known.Oldest+1 || known.Oldest < First {
+		t.Errorf("it knows %s", known)
 	}
 	if !known.Has(known.Oldest) || !known.Has(known.Newest) || known.Has(known.Newest+1) || known.Has(known.Oldest-1) {
 		t.Errorf("of %s it has the wrong ones", known)
 	}
+	if first, second := Format(1), Format(2); first != 3 || second != 4 {
+		t.Errorf("levels 1 and 2 have formats %d and %d", first, second)
+	}
 	for r, want := range map[Range]string{{1, 1}: "1", {1, 2}: "1 to 2"} {
 		if r.String() != want {
 			t.Errorf("%+v is written %s, want %s", r, r, want)
+		}
+	}
+}
+
+// The table of this package and that of the page for operators have a row for each level, with its format.
+func TestTables(t *testing.T) {
+	for file, row := range map[string]*regexp.Regexp{
+		"level.go":              regexp.MustCompile(`(?m)^//\t(\d+) +format (\d+) `),
+		"../../docs/upgrade.md": regexp.MustCompile(`(?m)^\| (\d+) \|.*\| format (\d+) \|$`),
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows, want []string
+		for _, cells := range row.FindAllStringSubmatch(string(text), -1) {
+			rows = append(rows, cells[1]+" "+cells[2])
+		}
+		for l := First; l <= Known().Newest; l++ {
+			want = append(want, fmt.Sprint(l, Format(l)))
+		}
+		if !reflect.DeepEqual(rows, want) {
+			t.Errorf("%s has the levels and formats %q, want %q", file, rows, want)
 		}
 	}
 }
