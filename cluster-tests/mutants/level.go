@@ -44,6 +44,22 @@ func ofLevel() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestAllowed$", Says: `a field of level 2 at level 1`}},
 		},
 		{
+			Name: "a later level's algorithm at once",
+			Why:  "limits of an algorithm of a later level are refused until the level is raised: a node of the release before ends at them",
+			Edits: []Edit{{
+				File: "ring/level/level.go",
+				Old:  "if field.Kind() == reflect.String {",
+				New:  "if field.Kind() == reflect.String && false {",
+			}},
+			Caught: []Hunt{{Package: "./ring/level", Run: "^TestNeeded$", Says: `a value of 2 takes level 1`}},
+		},
+	}
+}
+
+// ofReleases are mutants of which nodes of neighboring releases make a cluster.
+func ofReleases() []Mutant {
+	return []Mutant{
+		{
 			Name: "an older node in a raised cluster",
 			Why:  "the leader lets in only who knows the level of the cluster; who does not would lose what it cannot read",
 			Edits: []Edit{{

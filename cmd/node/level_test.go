@@ -13,9 +13,11 @@ import (
 
 var update = flag.Bool("update", false, "write the levels of the fields of limits anew; to be done for a new field only")
 
-// Nodes that do not know a field of the limits document end when it is in force.
+// Nodes that do not know a field of the limits document, or an algorithm, end when it is in force.
 func TestFieldsOfLimitsAndLevels(t *testing.T) {
-	leveltest.Hold(t, "testdata/levels.txt", *update, leveltest.Written{Name: "limit", Type: reflect.TypeFor[limit.Limit]()})
+	leveltest.Hold(t, "testdata/levels.txt", *update, leveltest.Written{
+		Name: "limit", Type: reflect.TypeFor[limit.Limit](), Values: map[string][]string{"Algorithm": limit.Algorithms()},
+	})
 }
 
 // What a document takes is what the fields take of its limits, their plans and their overrides.

@@ -6,7 +6,7 @@
 //	2      format 4        levels themselves: the command raise, and the level in the agreed state
 //
 // A release knows the levels of [Known]. What a level brings to commands, to the agreed state and to the limits document is marked in the
-// code, in the tag of a field: level:"2". [Needed] reads the tags, and so what needs a level is refused in one place. What nodes only
+// code, in the tag of a field: level:"2", or, for values that an older field of text has gained, levels:"2=value". [Needed] reads the tags, and so what needs a level is refused in one place. What nodes only
 // ask one another needs no tag, as long as a node that does not know it can say so, or passes it over.
 //
 // A new level is a new row of the table, and CONTRIBUTING.md says what else.
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // First is the level of every cluster that never agreed on one.
@@ -51,10 +52,13 @@ func Format(level int) int { return level + firstFormat - First }
 // firstFormat is the format of the first level.
 const firstFormat = 3
 
-// tag is the key of the tag that says which level has brought a field.
-const tag = "level"
+// The keys of tags. One says which level has brought a field, the other, as level=value, which levels have brought values of a text.
+const (
+	tag       = "level"
+	tagValues = "levels"
+)
 
-// Needed is the lowest level at which all of v may be said: the highest in a tag of any field in it that is not empty.
+// Needed is the lowest level at which all of v may be said: the highest in a tag of any field in it that is not empty, or of its value.
 func Needed(v any) int { return needed(reflect.ValueOf(v)) }
 
 func needed(v reflect.Value) int {
@@ -67,7 +71,11 @@ func needed(v reflect.Value) int {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Field(i); !field.IsZero() {
-				most = max(most, Of(v.Type().Field(i)), needed(field))
+				of := v.Type().Field(i)
+				most = max(most, Of(of), needed(field))
+				if field.Kind() == reflect.String {
+					most = max(most, OfValue(of, field.String()))
+				}
 			}
 		}
 	case reflect.Slice, reflect.Array:
@@ -92,9 +100,24 @@ func Of(field reflect.StructField) int {
 	if !tagged {
 		return First
 	}
+	return read(field, text)
+}
+
+// OfValue is the level that has brought a value of a field of a struct, which is a text.
+func OfValue(field reflect.StructField, value string) int {
+	for pair := range strings.FieldsSeq(field.Tag.Get(tagValues)) {
+		if text, of, _ := strings.Cut(pair, "="); of == value {
+			return read(field, text)
+		}
+	}
+	return First
+}
+
+// read reads a level of a tag.
+func read(field reflect.StructField, text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n <= First {
-		panic(fmt.Sprintf("the field %s has the tag level:%q: it is no level above %d", field.Name, text, First))
+		panic(fmt.Sprintf("the field %s has %q in the tag %s: it is no level above %d", field.Name, text, field.Tag, First))
 	}
 	return n
 }

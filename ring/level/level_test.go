@@ -13,6 +13,8 @@ type inner struct {
 	New   *int `level:"3"`
 }
 
+type kind string
+
 type outer struct {
 	Plain  []byte
 	Inner  inner
@@ -20,6 +22,7 @@ type outer struct {
 	Named  map[string]*inner
 	Tagged int `level:"2"`
 	Any    any
+	Kind   kind `levels:"2=second 3=third"`
 	hidden inner
 }
 
@@ -40,6 +43,9 @@ func TestNeeded(t *testing.T) {
 		"one in an any":    {&outer{Any: &later}, 3},
 		"one that hides":   {&outer{hidden: later}, 3},
 		"a nil pointer":    {(*outer)(nil), First},
+		"an old value":     {&outer{Kind: "first"}, First},
+		"a value of 2":     {&outer{Kind: "second"}, 2},
+		"a value of 3":     {&outer{Kind: "third", Tagged: 1}, 3},
 		"a slice of those": {[]*outer{{}, {Tagged: 5}}, 2},
 	} {
 		if got := Needed(c.v); got != c.want {
@@ -50,7 +56,7 @@ func TestNeeded(t *testing.T) {
 
 // A tag that is no level is a mistake of the program, not of its user.
 func TestTagIsALevel(t *testing.T) {
-	for _, field := range []reflect.StructField{{Name: "A", Tag: `level:"two"`}, {Name: "A", Tag: `level:"1"`}, {Name: "A", Tag: `level:""`}} {
+	for _, field := range []reflect.StructField{{Name: "A", Tag: `level:"two"`}, {Name: "A", Tag: `level:"1"`}, {Name: "A", Tag: `level:""`}, {Name: "A", Tag: `levels:"two=v"`}, {Name: "A", Tag: `levels:"1=v"`}} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -58,6 +64,7 @@ func TestTagIsALevel(t *testing.T) {
 				}
 			}()
 			Of(field)
+			OfValue(field, "v")
 		}()
 	}
 }
