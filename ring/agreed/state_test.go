@@ -13,6 +13,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
+	"github.com/jeton-dev/jeton/ring/level"
 )
 
 // step applies a command as raft does, by way of its JSON, and checks what holds for every command.
@@ -45,6 +46,9 @@ func step(t rapid.TB, s *agreed.State, c agreed.Command) (*agreed.State, error) 
 		version = ring.Recovered(s.Version)
 	}
 	checkStep(t, s, next, version, agreedtest.JSON(t, c))
+	if needed := level.Needed(next); needed > next.AgreedLevel() && c.Allowed(s) == nil {
+		t.Fatalf("%s is allowed at level %d, and makes a state that takes level %d: %s", agreedtest.JSON(t, c), s.AgreedLevel(), needed, agreedtest.JSON(t, next))
+	}
 	var back agreed.State
 	if err := json.Unmarshal([]byte(agreedtest.JSON(t, next)), &back); err != nil || agreedtest.JSON(t, &back) != agreedtest.JSON(t, next) {
 		t.Fatalf("%s is read as %s (%v)", agreedtest.JSON(t, next), agreedtest.JSON(t, &back), err)
