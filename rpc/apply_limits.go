@@ -103,7 +103,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	}
 	switch {
 	case m.GetDryRun():
-		return change, nil
+		return change, refusal(c.CheckLimits(text))
 	case len(change.GetRemoved()) > 0 && !m.GetRemove():
 		return nil, status.Error(codes.FailedPrecondition, leftOut(change, m.GetRollback()))
 	}

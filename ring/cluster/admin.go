@@ -10,20 +10,30 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
+// CheckLimits says why a limits document would be refused, whatever its version: ErrInvalid for one that is wrong, ErrLevel for one with fields
+// that only a higher level of the cluster allows.
+func (c *Cluster) CheckLimits(text []byte) error {
+	if c.config.Check == nil {
+		return nil
+	}
+	needed, err := c.config.Check(text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
+	}
+	if now := c.State().AgreedLevel(); needed > now {
+		return fmt.Errorf("%w: it is %d, and the document has fields that take %d, which not every node may know: jeton cluster upgrade raises it",
+			agreed.ErrLevel, now, needed)
+	}
+	return nil
+}
+
 // SetLimits puts another limits document in force, if the one in force is of that version. It returns
-// the new version once this node knows it: ErrInvalid for a document that is wrong, ErrStale when another version is in
+// the new version once this node knows it: what CheckLimits says, or ErrStale when another version is in
 // force. While the cluster has no leader it waits, until ctx ends: then it is ErrNoLeader, and the change may or may not
 // take effect.
 func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (uint64, error) {
-	if c.config.Check != nil {
-		needed, err := c.config.Check(text)
-		if err != nil {
-			return 0, fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
-		}
-		if now := c.State().AgreedLevel(); needed > now {
-			return 0, fmt.Errorf("%w: it is %d, and the document has fields that take %d, which not every node may know: jeton cluster upgrade raises it",
-				agreed.ErrLevel, now, needed)
-		}
+	if err := c.CheckLimits(text); err != nil {
+		return 0, err
 	}
 	change := agreed.SetLimits{Base: version, Limits: text, At: c.config.Now()}
 	if s := c.State(); c.config.Reaches != nil && s.LimitsVersion == version { // at another version it is refused

@@ -40,6 +40,9 @@ func (c *Cluster) CheckImport(i Import) error {
 		return err
 	}
 	if i.Limits != nil {
+		if err := c.CheckLimits(i.Limits); err != nil {
+			return err
+		}
 		if err := apply(agreed.Command{SetLimits: &agreed.SetLimits{Base: i.Base, Limits: i.Limits, At: now}}); err != nil {
 			return err
 		}

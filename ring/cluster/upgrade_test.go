@@ -146,6 +146,9 @@ func TestLimitsTakeALevel(t *testing.T) {
 	if _, err := all[0].cluster.SetLimits(t.Context(), 1, []byte(strings.Repeat("new ", known+1))); !errors.Is(err, agreed.ErrLevel) || !strings.Contains(err.Error(), "jeton cluster upgrade") {
 		t.Errorf("a field of the next level: %v", err)
 	}
+	if err := all[0].cluster.CheckImport(Import{Base: 1, Limits: []byte(strings.Repeat("new ", known+1))}); !errors.Is(err, agreed.ErrLevel) {
+		t.Errorf("an import of a field of the next level: %v", err)
+	}
 	if v, err := all[0].cluster.SetLimits(t.Context(), 1, []byte(strings.Repeat("new ", known))); err != nil || v != 2 {
 		t.Errorf("one of this level: %d, %v", v, err)
 	}
