@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/history"
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
@@ -61,10 +63,10 @@ func TestUpgrade(t *testing.T) {
 	u.row("limits and overrides written at each node", u.operate)
 	u.replace(nodes[0], u.now)
 	u.mixed()
-	u.refuses(nodes[0], "cluster", "upgrade", "--to", "2")
+	u.refuses(nodes[0], "cluster", "upgrade", "--to", strconv.Itoa(level.Known().Newest))
 	u.replace(nodes[1], u.now)
 	u.mixed()
-	u.refuses(nodes[0], "cluster", "upgrade", "--to", "2")
+	u.refuses(nodes[0], "cluster", "upgrade", "--to", strconv.Itoa(level.Known().Newest))
 	u.replace(nodes[1], u.old)
 	u.replace(nodes[0], u.old)
 	for _, m := range nodes {
@@ -77,16 +79,16 @@ func TestUpgrade(t *testing.T) {
 // raise raises the level. From then on the previous level's binary refuses a disk, and touches nothing.
 func (u *upgrade) raise() {
 	u.Helper()
-	first, last := u.cluster.Members[0], u.cluster.Members[2]
+	first, last, known := u.cluster.Members[0], u.cluster.Members[2], level.Known()
 	u.row("`jeton cluster upgrade`", func() {
-		if out := u.run(first, "cluster", "upgrade"); !strings.Contains(out, "raised from level 1 to 2") {
+		if out := u.run(first, "cluster", "upgrade"); !strings.Contains(out, fmt.Sprintf("raised from level %d to %d", known.Oldest, known.Newest)) {
 			u.Errorf("the level is raised: %s", out)
 		}
 		u.until("every node knows that", func() bool {
 			for _, m := range u.cluster.Members {
 				var s struct{ Level int }
 				u.cluster.Status(m, &s)
-				if s.Level != 2 {
+				if s.Level != known.Newest {
 					return false
 				}
 			}
