@@ -113,6 +113,24 @@ func TestLeaderRefusesOlderNode(t *testing.T) {
 	}
 }
 
+// A member whose release knows no more the level that was never raised ends, and goes on as the release before.
+func TestLevelWasNotRaised(t *testing.T) {
+	all := expecting(3, newRig(t).chairs(3)...)
+	knowing(1, 1, all...)
+	startAll(all...)
+	early := all[1]
+	early.stop()
+	knowing(2, 3, early)
+	early.start()
+	early.ends(message.ErrForeign)
+	if !strings.Contains(early.err.Error(), "the cluster is at level 1, and this node knows levels 2 to 3: upgrade release by release") {
+		t.Errorf("it ends with %v", early.err)
+	}
+	knowing(1, 2, early)
+	startAll(early)
+	one(all...)
+}
+
 // A member that does not answer may be of an older release.
 func TestLevelIsNotRaisedWithoutAMember(t *testing.T) {
 	all := expecting(3, newRig(t).chairs(3)...)
