@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
 func TestMain(m *testing.M) {
@@ -221,6 +222,18 @@ func TestCloseCutsOffWhoNeverFinishes(t *testing.T) {
 	cancel()
 	if err := n.Close(ctx); err != nil {
 		t.Errorf("Close: %v", err)
+	}
+}
+
+// A node alone has no level: releases of every level take its disk.
+func TestDiskOfANodeAlone(t *testing.T) {
+	data := t.TempDir()
+	n := open(t, node.Config{Data: data})
+	if err := n.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := datadir.Look(nil, data); err != nil || seen.Format != datadir.LowestFormat {
+		t.Errorf("it is seen as %+v: %v", seen, err)
 	}
 }
 

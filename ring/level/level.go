@@ -34,6 +34,14 @@ type Range struct {
 // Known are the levels that this release knows.
 func Known() Range { return Range{Oldest: max(First, newest-1), Newest: newest} }
 
+// Told is what a node knows that tells r: nil from a release before levels, which knows the first.
+func Told(r *Range) Range {
+	if r == nil {
+		return Range{Oldest: First, Newest: First}
+	}
+	return *r
+}
+
 // Has says whether a level is one of them.
 func (r Range) Has(level int) bool { return r.Oldest <= level && level <= r.Newest }
 

@@ -37,7 +37,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	if name, removed := s.Removed[n.ID]; removed {
 		return message.Nothing{}, RemovedError(n.ID, name)
 	}
-	if err := admissibleAt(s.AgreedLevel(), q.Levels); err != nil {
+	if err := admissibleAt(s.AgreedLevel(), level.Told(q.Levels)); err != nil {
 		return message.Nothing{}, err
 	}
 	known, member := s.Nodes[n.ID]
@@ -65,11 +65,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 }
 
 // admissibleAt refuses a node that does not know the level of the cluster.
-func admissibleAt(now int, levels *level.Range) error {
-	knows := level.Range{Oldest: level.First, Newest: level.First}
-	if levels != nil {
-		knows = *levels
-	}
+func admissibleAt(now int, knows level.Range) error {
 	if knows.Has(now) {
 		return nil
 	}

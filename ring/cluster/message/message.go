@@ -178,12 +178,7 @@ type Pong struct {
 }
 
 // Knows are the levels that the node knows.
-func (p *Pong) Knows() level.Range {
-	if p.Levels == nil {
-		return level.Range{Oldest: level.First, Newest: level.First}
-	}
-	return *p.Levels
-}
+func (p *Pong) Knows() level.Range { return level.Told(p.Levels) }
 
 // A KeyUse is a secret of the cluster key, as a node has it in force.
 type KeyUse struct {
