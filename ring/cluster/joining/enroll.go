@@ -79,7 +79,7 @@ type markRequest struct {
 func (j *Joiner) answerMark(ctx context.Context, q markRequest) (message.Nothing, error) {
 	for {
 		s := j.agreement.State()
-		if err := admissibleAt(s.AgreedLevel(), q.Levels); err != nil {
+		if err := admissibleAt(s.AgreedLevel(), level.Told(q.Levels)); err != nil {
 			return message.Nothing{}, err
 		}
 		err := j.agreement.Propose(ctx, agreed.Command{Mark: &q.RaiseMark, Level: s.Level})
