@@ -1,7 +1,7 @@
 package mutants
 
 // ofLevel are mutants of what nodes of neighboring releases may say to one another.
-func ofLevel() []Mutant { //nolint:funlen // a list
+func ofLevel() []Mutant {
 	return []Mutant{
 		{
 			Name: "raised for who was not asked",
