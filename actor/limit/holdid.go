@@ -107,8 +107,9 @@ func (r *HoldReader) Read(text string, room []Held) (Hold, error) {
 	}
 	var err error
 	r.layout, err = strictBase64.AppendDecode(r.layout[:0], []byte(text))
+	whole := strictBase64.EncodedLen(len(r.layout)) == len(text) // the decoder skips line breaks
 	h, ok := readHoldID(r.layout, room)
-	if err != nil || !ok || h.validate() != nil {
+	if err != nil || !whole || !ok || h.validate() != nil {
 		return Hold{}, &FieldError{Field: "hold", Problem: Quote(shorten(text)) + " is not a hold as it was answered: a character is missing or was changed"}
 	}
 	return h, nil
