@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -187,5 +188,26 @@ func (d *Document) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// MarshalJSON is the document as JSON. [ParseDocument] reads it back.
-func (d *Document) MarshalJSON() ([]byte, error) { return json.Marshal(d.stored()) }
+// MarshalJSON is the document as JSON. [ParseDocument] reads it back, which takes JSON for YAML: what YAML does not allow as it is, the key of an
+// override may have, and is escaped.
+func (d *Document) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(d.stored())
+	if err != nil || !bytes.ContainsFunc(text, isUnprintable) {
+		return text, err
+	}
+	escaped := make([]byte, 0, len(text)+usualLimit)
+	for _, r := range string(text) {
+		if isUnprintable(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = utf8.AppendRune(escaped, r)
+		}
+	}
+	return escaped, nil
+}
+
+// isUnprintable says whether YAML 1.2 (section 5.1) allows r in no text, or takes it for a line break or a mark of its own. JSON allows it, and
+// has escaped all that lie before.
+func isUnprintable(r rune) bool {
+	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
+}
