@@ -28,7 +28,7 @@ build-ratelimit: ## build the binary ./ratelimit, which stands in for envoyproxy
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
 test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process test-console-page test-clients-typescript test-clients-python test-browser test-site test-chart test-packages
-	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s unguided
+	$(step) "every fuzz target, for a short time" bash .ci/fuzz 1s unguided
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
 
