@@ -258,6 +258,7 @@ func FuzzParseDocument(f *testing.F) {
 		"limits: {a: {algorithm: sliding-log, limit: 9, window: 1s, plans: &p {x: {limit: 1}}, overrides: [&o {key: \"\\x00\\u2028*\", allow: true}, *o]}}",
 		"limits: {a: {capacity: 1, refill: 1/s, reserve: exact}, b: {algorithm: sliding-window, limit: 9, window: 1m, reserve: 50%, plans: {p: {limit: 1}}}}",
 		"limits: {a: {capacity: 1, refill: 1/s, overrides: [{key: \"\\x00\\u2028\\\"'*\", allow: true}]}}",
+		"limits: {a: {capacity: 1, refill: 1/s, overrides: [{key: \"\\x7f\\x80\\x85\\x9f\\ufeff\\ufffe\\uffff*\", allow: true}]}}",
 		"%YAML 1.1\n---\n!!map {!!str limits: !!null }", "limits: {a: {capacity: |\n 10\n, refill: >-\n 1/s\n}}",
 	} {
 		f.Add([]byte(seed))

@@ -236,18 +236,23 @@ func TestSettlementTakesWhatIsTakenAhead(t *testing.T) {
 	}
 }
 
+// claimedUpTo is what an owner whose clock is ahead leaves behind: the line of every bucket is taken up to there, at every replica.
+func (tr *troupe) claimedUpTo(at int64) {
+	for _, replica := range tr.replicas {
+		for key, r := range replica.registers {
+			r.H = at
+			replica.registers[key] = r
+		}
+	}
+}
+
 // A hold is not unknown because an owner whose clock is ahead has claimed line far ahead: the ledger is whole.
 func TestHoldIsNotUnknownForLineFarAhead(t *testing.T) {
 	tr := newTroupe(t, 3)
 	rule := ofWindow(t, limit.Holds{Longest: time.Minute})
 	h := tr.enter('A').holds(4, 60*second, rule)
 	tr.now += second
-	for _, replica := range tr.replicas {
-		for key, r := range replica.registers {
-			r.H = tr.now + 20*second
-			replica.registers[key] = r
-		}
-	}
+	tr.claimedUpTo(tr.now + 20*second)
 	s := tr.enter('B')
 	s.quickAll()
 	all := []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 4, Used: 1}}
@@ -273,12 +278,7 @@ func TestSettlementThatWaitsHoldsUpNoCheck(t *testing.T) {
 	rule := ofWindow(t, limit.Holds{Longest: time.Minute})
 	h := tr.enter('A').holds(4, 60*second, rule)
 	far := tr.now + 20*second
-	for _, replica := range tr.replicas {
-		for key, r := range replica.registers {
-			r.H = far
-			replica.registers[key] = r
-		}
-	}
+	tr.claimedUpTo(far)
 	s := tr.enter('B')
 	s.quickAll()
 	s.owner.Settle(s.tag(), []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 4, Used: 1}}, s.clock(), s.clock()+second, &s.out)
