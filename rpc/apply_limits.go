@@ -63,7 +63,7 @@ func (l StoredLimits) Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.
 // applyLimits puts a limits document in force in a cluster, if the version in force is the expected one: the version of the request;
 // where that is 0, the one that the document says it was made from; where the document says none, the one in force here when the
 // request arrives. So of two concurrent changes one is refused. A document that leaves out limits in force is refused too, unless the
-// caller has asked to remove them: an editor may be in the middle of saving the file. A document that equals what is in force changes
+// caller has asked to remove them, and then the change comes with the error: an editor may be in the middle of saving the file. A document that equals what is in force changes
 // nothing, whatever version is expected.
 func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
 	if c == nil {
@@ -101,17 +101,23 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	if len(change.GetRemoved()) > 0 {
 		noteUse(ctx, c, change)
 	}
+	if err := c.CheckLimits(text); err != nil {
+		return nil, refusal(err)
+	}
 	switch {
 	case m.GetDryRun():
-		return change, refusal(c.CheckLimits(text))
+		return change, nil
 	case len(change.GetRemoved()) > 0 && !m.GetRemove():
-		return nil, status.Error(codes.FailedPrecondition, leftOut(change, m.GetRollback()))
+		return change, status.Error(codes.FailedPrecondition, leftOut(change, m.GetRollback()))
 	}
 	change.Version, err = c.SetLimits(by(ctx, detailOf(m, &difference)), s.LimitsVersion, text)
 	if errors.Is(err, agreed.ErrStale) {
 		return nil, status.Error(codes.Aborted, "another client has just changed the limits: read them again and repeat your change")
 	}
-	return change, refusal(err)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return change, nil
 }
 
 // documentOf is the document that is to be put in force: that of the request, or, for a rollback, one that the history has, which then

@@ -48,7 +48,8 @@ type Stored interface {
 	// Version is that of the limits in force.
 	Version() uint64
 	// Apply puts others in force. Its error has a gRPC code: Aborted when another version is in force than the one that is meant,
-	// FailedPrecondition when limits are left out that are not to be removed.
+	// FailedPrecondition when the cluster does not take them as it is, and, with the limits that would be removed, when some are
+	// left out that are not to be.
 	Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error)
 	// Audit is the newest entries of the audit log as JSON shows them; 0 is all.
 	Audit(last int) any

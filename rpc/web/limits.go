@@ -48,7 +48,7 @@ func (a *api) putLimits(r *http.Request) (reply, error) {
 		return reply{}, err
 	}
 	applied, err := a.Stored.Apply(r.Context(), asked)
-	if p := applyProblem(err); p != nil {
+	if p := applyProblem(applied, err); p != nil {
 		return reply{}, p
 	}
 	if err != nil {
@@ -115,15 +115,17 @@ func lostLines(r *http.Request, text []byte) string {
 	return ""
 }
 
-// applyProblem is why limits were not applied, where that has a problem of its own; nil where it has none.
-func applyProblem(err error) *Problem {
+// applyProblem is why limits were not applied, and what would have changed, where that has a problem of its own; nil where it has none.
+func applyProblem(change *pb.ApplyLimitsResponse, err error) *Problem {
 	p := &Problem{Detail: status.Convert(err).Message()}
-	switch status.Code(err) {
-	case codes.Aborted:
+	switch code := status.Code(err); {
+	case code == codes.Aborted:
 		p.Name, p.Title, p.Status = "limits-changed", "The limits have changed since", http.StatusPreconditionFailed
-	case codes.FailedPrecondition:
+	case code == codes.FailedPrecondition && len(change.GetRemoved()) > 0:
 		p.Name, p.Title, p.Status = "limits-left-out", "The document leaves out limits that are in force", http.StatusConflict
-	case codes.Unavailable:
+	case code == codes.FailedPrecondition:
+		p.Name, p.Title, p.Status = "refused", "This cannot be done as things are", http.StatusConflict
+	case code == codes.Unavailable:
 		p.Name, p.Title, p.Status = "unavailable", "The cluster cannot change its limits now", http.StatusServiceUnavailable
 	default:
 		return nil

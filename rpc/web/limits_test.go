@@ -5,6 +5,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // Who sends a file in a way that loses its lines is told how to send it.
@@ -50,5 +55,28 @@ func TestLimitsThatLostTheirLines(t *testing.T) {
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	if _, err := askedToApply(r); err == nil || !strings.Contains(err.Error(), "the body is a form: send the file as it is, with curl -T") {
 		t.Errorf("curl -F f=@limits.yaml: %v", err)
+	}
+}
+
+// The problem says why limits were refused: only where some are left out it is that.
+func TestProblemOfRefusedLimits(t *testing.T) {
+	left := &pb.ApplyLimitsResponse{Removed: []string{"a"}}
+	for _, tt := range []struct {
+		code   codes.Code
+		change *pb.ApplyLimitsResponse
+		name   string
+		status int
+	}{
+		{codes.FailedPrecondition, left, "limits-left-out", http.StatusConflict},
+		{codes.FailedPrecondition, nil, "refused", http.StatusConflict},
+		{codes.Aborted, nil, "limits-changed", http.StatusPreconditionFailed},
+		{codes.Unavailable, nil, "unavailable", http.StatusServiceUnavailable},
+	} {
+		if p := applyProblem(tt.change, status.Error(tt.code, "why")); p == nil || p.Name != tt.name || p.Status != tt.status || p.Detail != "why" {
+			t.Errorf("%v with %v: %+v", tt.code, tt.change.GetRemoved(), p)
+		}
+	}
+	if p := applyProblem(nil, status.Error(codes.InvalidArgument, "why")); p != nil {
+		t.Errorf("a wrong document: %+v", p)
 	}
 }
