@@ -3,6 +3,8 @@ package packages
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,14 +159,44 @@ func TestScripts(t *testing.T) {
 
 // The notes of a release are its section of the changelog, and there is none for a version that it does not have.
 func TestReleaseNotes(t *testing.T) {
-	notes := func(version string) (string, error) {
-		out, err := exec.CommandContext(t.Context(), "bash", "../../.ci/release-notes", version).Output()
-		return string(out), err
-	}
-	if said, err := notes("Unreleased"); err != nil || !strings.Contains(said, "### Added\n") || strings.Contains(said, "\n## ") {
+	if said, err := notes(t, "../..", "Unreleased"); err != nil || !strings.Contains(said, "### Added\n") || strings.Contains(said, "\n## ") {
 		t.Errorf("%v: %.200q", err, said)
 	}
-	if said, err := notes("v99.0.0"); err == nil {
+	if said, err := notes(t, "../..", "v99.0.0"); err == nil {
 		t.Errorf("notes of a version that is not there: %.200q", said)
 	}
+}
+
+// A release whose chart asks for another version has no notes.
+func TestReleaseNotesNeedTheChart(t *testing.T) {
+	tree := t.TempDir()
+	script, err := os.ReadFile("../../.ci/release-notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		".ci/release-notes": string(script), "CHANGELOG.md": "## [Unreleased]\n\n## [0.2.0] - 2020-02-02\n\nmore\n\n## [0.1.0] - 2020-01-01\n\nall\n\n[Unreleased]: https://example.com\n",
+		"deploy/helm/jeton/Chart.yaml": "name: jeton\nversion: 0.1.0\nappVersion: v0.1.0\n",
+	} {
+		path := filepath.Join(tree, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, err := notes(t, tree, "v0.1.0"); err != nil || strings.TrimSpace(said) != "all" {
+		t.Errorf("the version of the chart: %v: %q", err, said)
+	}
+	if said, err := notes(t, tree, "v0.2.0"); err == nil || !strings.Contains(err.Error(), "Chart.yaml is not of version 0.2.0") {
+		t.Errorf("another version: %v: %q", err, said)
+	}
+}
+
+// notes runs the script of a tree for a version.
+func notes(t *testing.T, tree, version string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "bash", tree+"/.ci/release-notes", version).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return string(out), err
 }
