@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/backup"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
@@ -41,6 +42,9 @@ func readDocument(stdin io.Reader, file string) (d limitsDocument, err error) {
 		return d, fmt.Errorf("-f: %w", err)
 	}
 	if _, err := limit.ReadDocument(text); err != nil {
+		if _, other := backup.Decode(text); other == nil {
+			return d, fmt.Errorf("%s: is what jeton cluster export has written, which jeton cluster import puts in force", file)
+		}
 		return d, fmt.Errorf("%s: %w", file, err)
 	}
 	rest, version, line := limit.CutVersion(text)

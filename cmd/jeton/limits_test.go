@@ -110,6 +110,15 @@ func TestLimitsApplyWithoutAVersion(t *testing.T) {
 	f.run("apply --remove", cli.ExitError, ":3: the document was made from version 1,")
 }
 
+// What jeton cluster export has written is no limits document, and the error names the command for it.
+func TestLimitsApplyOfAnExport(t *testing.T) {
+	f := newLimitsFile(t)
+	if _, stderr, code := jeton(t, f.env, "cluster", "export", "-o", f.path); code != cli.ExitOK {
+		t.Fatal(stderr)
+	}
+	f.run("apply", cli.ExitError, f.path+": is what jeton cluster export has written, which jeton cluster import puts in force")
+}
+
 // Who adds a limit need not have those of others in the file.
 func TestLimitsApplyMerges(t *testing.T) {
 	f := newLimitsFile(t)
