@@ -90,7 +90,7 @@ test-tree: ## test that what code, pages, pictures and mutants say of one anothe
 # random input. -p 4: many tests mostly wait.
 .PHONY: test-race
 test-race: ## run the tests of every package, with the race detector
-	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -vE '/cluster-tests(/(simulation|planet))?$$|/$(of_tree)$$')
+	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 40m $$(go list ./... | grep -vE '/cluster-tests(/(simulation|planet))?$$|/$(of_tree)$$')
 	$(step) "tests of cmd/bench with the race detector" bash .ci/gotest --in cmd/bench -race -count=1 -timeout 20m ./...
 
 .PHONY: test-exhaustive
