@@ -36,7 +36,7 @@ type load struct {
 	counts  map[history.Outcome]int
 	changed chan struct{} // closed at the next call
 	begun   int64
-	healed  int64 // when all nodes were up again, and drain began
+	healed  int64 // when each node decided about each key again, and drain began
 }
 
 // askers is how many ask at once, every askEvery.
@@ -44,6 +44,9 @@ const (
 	askers   = 3
 	askEvery = 20 * time.Millisecond
 )
+
+// patient is how long a check is waited for that is to be decided, however slow the machine.
+const patient = 20 * time.Second
 
 // load begins to ask about so many keys.
 func (r *rig) load(keys int) *load {
@@ -108,6 +111,9 @@ func (l *load) ask(at int, name, key string, cost int64, within time.Duration) (
 	if lives[at].cut() && err == nil {
 		err = errors.New("the answer was lost: the power was cut")
 	}
+	if cost == 0 { // which charges nothing, and so shows nothing
+		return d.Allowed, err == nil
+	}
 	call.End = call.Start + int64(time.Since(began))
 	switch {
 	case err != nil:
@@ -165,9 +171,18 @@ func (l *load) admitted(n int) {
 // drain spends what is left of every key, until it is denied: eventual service, and the sum of all that was ever admitted.
 // All nodes are up.
 func (l *load) drain() {
+	l.rig.t.Helper()
+	l.each(l.decided)
+	l.healed = time.Now().UnixNano()
+	l.each(func(key string) bool {
+		return l.until(quick, key, []int64{1}, true) && l.until(kept, key, []int64{4, 1}, false)
+	})
+}
+
+// each says of every key whether it is served.
+func (l *load) each(served func(key string) bool) {
 	t := l.rig.t
 	t.Helper()
-	l.healed = time.Now().UnixNano()
 	var all sync.WaitGroup
 	stuck := make(chan string, l.keys)
 	gate := make(chan struct{}, 8)
@@ -175,8 +190,7 @@ func (l *load) drain() {
 		all.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()
-			key := fmt.Sprintf("key:%d", k)
-			if !l.until(quick, key, []int64{1}, true) || !l.until(kept, key, []int64{4, 1}, false) {
+			if key := fmt.Sprintf("key:%d", k); !served(key) {
 				stuck <- key
 			}
 		})
@@ -188,11 +202,25 @@ func (l *load) drain() {
 	}
 }
 
+// decided asks each node about a key until it decides.
+func (l *load) decided(key string) bool {
+	limit := time.Now().Add(long)
+	for at := range l.rig.seated() {
+		for _, decided := l.ask(at, kept, key, 0, patient); !decided; _, decided = l.ask(at, kept, key, 0, patient) {
+			if time.Now().After(limit) {
+				return false
+			}
+			pass(20 * time.Millisecond)
+		}
+	}
+	return true
+}
+
 // until asks about a key, at one node after the other, until a check of each of these costs is decided as wanted.
 func (l *load) until(name, key string, costs []int64, allowed bool) bool {
 	limit := time.Now().Add(long)
 	for at := 0; len(costs) > 0; at++ {
-		got, decided := l.ask(at, name, key, costs[0], 2*time.Second)
+		got, decided := l.ask(at, name, key, costs[0], patient)
 		switch {
 		case decided && got == allowed:
 			costs = costs[1:]
