@@ -175,7 +175,7 @@ func TestNobodyWaits(t *testing.T) {
 
 // TestAllocations holds what a Guard adds to a check that is decided from memory: its budget, and no timer.
 func TestAllocations(t *testing.T) {
-	g := guard(t, Config{Checker: fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+	g := guard(t, Config{Within: time.Minute, Checker: fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
 		_, timed := ctx.Deadline()
 		return limit.Decision{Allowed: timed && ctx.Err() == nil && ctx.Value(nameKey{}) == nil}, nil
 	}}})
