@@ -61,6 +61,7 @@ func serve(t *testing.T, cfg Config) visitor {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(h)
+	server.Config.ReadHeaderTimeout, server.Config.IdleTimeout = time.Minute, time.Minute // however slow the machine
 	server.Config.ReadTimeout = 100 * time.Millisecond
 	server.Start()
 	t.Cleanup(server.Close)
