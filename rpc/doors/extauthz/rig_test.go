@@ -226,7 +226,9 @@ func read(t *testing.T, r *authv3.CheckResponse) answer {
 // asks makes a request and reads the answer.
 func asks(t *testing.T, c authv3.AuthorizationClient, r *authv3.CheckRequest) answer {
 	t.Helper()
-	w, err := c.Check(t.Context(), r)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without a deadline it is the door's, which a slow machine may miss
+	defer cancel()
+	w, err := c.Check(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}
