@@ -1,9 +1,22 @@
 package client
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
 
-// AwaitConnections returns when every connection to every node is open, or ctx has ended.
-func (c *Client) AwaitConnections(ctx context.Context) { c.nodes.AwaitConnections(ctx) }
+	"github.com/jeton-dev/jeton/rpc/nodes"
+)
+
+// AwaitConnections returns when every connection to every node is open and no node seems silent, or ctx has ended.
+func (c *Client) AwaitConnections(ctx context.Context) {
+	c.nodes.AwaitConnections(ctx)
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for ctx.Err() == nil && slices.ContainsFunc(c.nodes.Others(), func(s nodes.Seat) bool { return !s.Good() }) {
+		<-again.C // a node that is not good is looked at in the background
+	}
+}
 
 // Tries are how many calls there were, how many were hedged, and how many attempts came after one that failed.
 func (c *Client) Tries() (calls, hedges, retries uint64) {

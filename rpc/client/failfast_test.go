@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -162,7 +163,7 @@ func TestFailFastWithOneLeft(t *testing.T) {
 func TestFailFastFromTheStart(t *testing.T) {
 	n := fakenodes.Start(t, 0, "", fakenodes.NewBook())
 	n.Kill(t)
-	c := connect(t, client.Config{Server: n.Address, FailFast: true})
+	c := connect(t, client.Config{Server: n.Address, Timeout: 20 * time.Second, FailFast: true})
 	f := &fakenodes.Cluster{Book: fakenodes.NewBook(), Nodes: []*fakenodes.Node{n}}
 	allRefused(t, c, f)
 	f.Nodes[0] = fakenodes.Start(t, 0, n.Address, f.Book)
@@ -178,14 +179,17 @@ func TestDecidedAt(t *testing.T) {
 	key := f.KeyOf(1)
 	at := func(want *fakenodes.Node) {
 		t.Helper()
-		d, err := c.Check(t.Context(), check(key))
-		if err != nil || d.Node != want.Address {
-			t.Errorf("a check was decided at %q with %v, want %s", d.Node, err, want.Address)
-		}
-		r := c.CheckBatch(t.Context(), []limit.Request{check(key), check("\xff")})
-		if r[0].Err != nil || r[0].Decision.Node != want.Address || r[1].Decision.Node != "" {
-			t.Errorf("a batch was decided at %q and %q with %v, want %s", r[0].Decision.Node, r[1].Decision.Node, r[0].Err, want.Address)
-		}
+		eventually(t, func() (wrong string) {
+			d, err := c.Check(t.Context(), check(key))
+			if err != nil || d.Node != want.Address {
+				return fmt.Sprintf("a check was decided at %q with %v, want %s", d.Node, err, want.Address)
+			}
+			r := c.CheckBatch(t.Context(), []limit.Request{check(key), check("\xff")})
+			if r[0].Err != nil || r[0].Decision.Node != want.Address || r[1].Decision.Node != "" {
+				return fmt.Sprintf("a batch was decided at %q and %q with %v, want %s", r[0].Decision.Node, r[1].Decision.Node, r[0].Err, want.Address)
+			}
+			return ""
+		})
 	}
 	at(f.Nodes[1])
 	f.Nodes[1].Kill(t)

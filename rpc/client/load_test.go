@@ -28,6 +28,23 @@ func awaitVersion(tb testing.TB, c *client.Client, version uint64) {
 	until(tb, c, "0", func() bool { return c.Version() >= version })
 }
 
+// eventually judges until nothing is wrong: on a machine that stands still, a node looks silent for a while, and another one is asked too. What
+// stays wrong fails the test.
+func eventually(tb testing.TB, judge func() (wrong string)) {
+	tb.Helper()
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for range 1000 {
+		if judge() == "" {
+			return
+		}
+		<-again.C
+	}
+	if wrong := judge(); wrong != "" {
+		tb.Error(wrong)
+	}
+}
+
 // until checks key again and again until done. Every check must be answered.
 func until(tb testing.TB, c *client.Client, key string, done func() bool) {
 	tb.Helper()
