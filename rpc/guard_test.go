@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -62,7 +63,7 @@ func TestWhoMayFillOverGRPC(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := client.New(client.Config{Server: listen(t, s), Token: func() string { return tt.shown }})
+			c, err := client.New(client.Config{Server: listen(t, s), Timeout: time.Minute, Token: func() string { return tt.shown }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -138,7 +138,7 @@ func TestUnreachable(t *testing.T) {
 			wantUnavailable("reset", c.Reset(t.Context(), "k", limit.Named("demo")))
 			_, err = c.StoredLimits(t.Context())
 			wantUnavailable("limits", err)
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 20*time.Second { // 100 ms for each call
 				t.Errorf("it took %v to notice", took)
 			}
 		})
@@ -197,9 +197,10 @@ func TestNodeDiesAndReturns(t *testing.T) {
 
 // TestCallerLeaves has a check that waits: when its caller leaves, the node lets it go.
 func TestCallerLeaves(t *testing.T) {
-	entered, left := make(chan struct{}), make(chan error, 1)
+	entered, left := make(chan struct{}), make(chan error, 10) // the node is asked again should it seem silent
+	enter := sync.OnceFunc(func() { close(entered) })
 	server, _ := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
-		close(entered)
+		enter()
 		<-ctx.Done()
 		left <- ctx.Err()
 		return limit.Decision{}, ctx.Err()
@@ -225,15 +226,18 @@ type post struct {
 	pb.UnimplementedLimiterServer
 	messages atomic.Int64
 	largest  atomic.Int64
-	all      sync.WaitGroup
+	missing  atomic.Int64 // checks that are still to come; below 0 if some came again
+	all      chan struct{}
 }
 
 func (p *post) arrive(checks int) {
 	p.messages.Add(1)
 	for most := p.largest.Load(); int64(checks) > most && !p.largest.CompareAndSwap(most, int64(checks)); most = p.largest.Load() {
 	}
-	p.all.Add(-checks)
-	p.all.Wait()
+	if left := p.missing.Add(-int64(checks)); left <= 0 && left+int64(checks) > 0 {
+		close(p.all)
+	}
+	<-p.all
 }
 
 func (p *post) Check(_ context.Context, m *pb.CheckRequest) (*pb.CheckResponse, error) {
@@ -254,8 +258,8 @@ func (p *post) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest
 // TestCallersShareMessages lets 64 callers check at once: they travel in a few messages, and each gets its own answer.
 func TestCallersShareMessages(t *testing.T) {
 	const callers = 64
-	p := &post{}
-	p.all.Add(callers)
+	p := &post{all: make(chan struct{})}
+	p.missing.Store(callers)
 	server := grpc.NewServer()
 	pb.RegisterLimiterServer(server, p)
 	l := fakenodes.Listen(t, "")
@@ -279,7 +283,8 @@ func TestCallersShareMessages(t *testing.T) {
 	}
 	wait.Wait()
 	t.Logf("%d checks in %d messages, the largest of %d", callers, p.messages.Load(), p.largest.Load())
-	if p.messages.Load() > callers/2 || p.largest.Load() < 2 {
+	_, _, retries := c.Tries() // of a machine that stood still
+	if p.messages.Load() > callers/2+int64(retries) || p.largest.Load() < 2 {
 		t.Errorf("%d checks took %d messages, the largest of %d", callers, p.messages.Load(), p.largest.Load())
 	}
 }
@@ -311,7 +316,8 @@ func TestMessagesShareStreams(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	if most := 2 + 2*int64(time.Since(start)/(5*time.Second)); streams.Load() > most || n.Checks.Load() != 500 {
+	_, _, retries := c.Tries() // of a machine that stood still
+	if most := 2 + 2*int64(time.Since(start)/(5*time.Second)); streams.Load() > most || n.Checks.Load() < 500 || n.Checks.Load() > 500+int64(retries) {
 		t.Errorf("%d checks took %d streams, want at most %d", n.Checks.Load(), streams.Load(), most)
 	}
 	waits, before := check("0"), calls.Load()
@@ -410,7 +416,7 @@ func TestLimits(t *testing.T) {
 	server, _ := serve(t, "", rpc.Config{
 		Limiter: conformance.NewModel(doc, time.Now().UnixNano), Limits: func() *limit.Document { return doc },
 	})
-	got, err := connect(t, client.Config{Server: server}).StoredLimits(t.Context())
+	got, err := connect(t, client.Config{Server: server, Timeout: time.Minute}).StoredLimits(t.Context())
 	if err != nil || !reflect.DeepEqual(got, doc) {
 		t.Errorf("got %+v and %v, want %+v", got, err, doc)
 	}
@@ -418,7 +424,7 @@ func TestLimits(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	server, _ := serve(t, "", rpc.Config{Limiter: conformance.NewModel(document(t), time.Now().UnixNano)})
-	c := connect(t, client.Config{Server: server})
+	c := connect(t, client.Config{Server: server, Timeout: time.Minute})
 	if d, err := c.Check(t.Context(), check("k")); err != nil || !d.Allowed {
 		t.Fatalf("got %+v and %v", d, err)
 	}
@@ -509,7 +515,7 @@ func TestDenialsThatArriveAsErrors(t *testing.T) {
 		gathered.Add(1)
 		return limit.Decision{}, &pb.DeniedError{Key: r.Key, Decision: want}
 	}}})
-	c := connect(t, client.Config{Servers: []string{server}})
+	c := connect(t, client.Config{Servers: []string{server}, Timeout: time.Minute})
 	for range 3 {
 		d, err := c.Check(t.Context(), check("k"))
 		d.Node = ""
@@ -522,7 +528,7 @@ func TestDenialsThatArriveAsErrors(t *testing.T) {
 			t.Errorf("%d: got %+v", i, r)
 		}
 	}
-	if gathered.Load() != 5 {
-		t.Errorf("a denial was asked again: %d checks", gathered.Load())
+	if _, _, retries := c.Tries(); gathered.Load() < 5 || gathered.Load() > 5+int64(retries) { // retries of a machine that stood still
+		t.Errorf("a denial was asked again: %d checks, %d retries", gathered.Load(), retries)
 	}
 }

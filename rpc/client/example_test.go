@@ -17,7 +17,7 @@ func Example() {
 	server, stop := startNode() // one with the limit demo: capacity 10, refill 10/1h
 	defer stop()
 
-	c, err := client.New(client.Config{Server: server})
+	c, err := client.New(client.Config{Server: server, Timeout: time.Minute})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,7 +47,7 @@ func ExampleClient_CheckAll() {
 	server, stop := startNode()
 	defer stop()
 
-	c, err := client.New(client.Config{Server: server})
+	c, err := client.New(client.Config{Server: server, Timeout: time.Minute})
 	if err != nil {
 		fmt.Println(err)
 		return

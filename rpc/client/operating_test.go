@@ -190,7 +190,8 @@ func TestOperating(t *testing.T) {
 
 // TestProbeOfAnOlderNode says that the node does not know the call.
 func TestProbeOfAnOlderNode(t *testing.T) {
-	c := connect(t, client.Config{Servers: []string{fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}}).Address}})
+	n := fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}})
+	c := connect(t, client.Config{Servers: []string{n.Address}, Timeout: time.Minute})
 	if _, err := c.Probe(t.Context()); !errors.Is(err, client.ErrOlderNode) {
 		t.Errorf("got %v", err)
 	}
