@@ -139,6 +139,9 @@ func routedNodes(t *testing.T, n int, local func(i int) limit.Limiter) []*routed
 	for i, node := range nodes {
 		node.start(t, listeners[i])
 	}
+	for _, node := range nodes { // one that takes long to connect seems silent
+		node.router.nodes.AwaitConnections(t.Context())
+	}
 	return nodes
 }
 
