@@ -70,7 +70,7 @@ func TestStreamAsksTogether(t *testing.T) {
 	stuck := make(chan struct{})
 	nodes := routedNodes(t, 3, func(i int) limit.Limiter {
 		fakes[i] = &eachFake{Stub: conformance.Stub{OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
-			if i == 0 {
+			if i < 2 { // the second replica too, should the first one seem silent
 				select {
 				case <-stuck:
 				case <-ctx.Done():
