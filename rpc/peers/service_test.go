@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -132,7 +131,6 @@ func pressBack(t *testing.T) bool {
 	store.keepBack()
 	n := startStation(t, stationConfig{id: 1, store: store})
 	peers := newTestClient(t, ClientConfig{})
-	peers.answerWithin = time.Hour // whatever holds the machine up
 	replica := connectTo(t, peers, n.address)
 	got, broken := make(chan outcome, messages), make(chan struct{}, messages)
 	for i := range messages {
