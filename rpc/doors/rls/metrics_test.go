@@ -1,6 +1,7 @@
 package rls_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -67,10 +68,12 @@ descriptors:
 	const clients, each = 5, 12
 	var admitted [clients]atomic.Int64
 	var wait sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for c := range clients {
 		for range each {
 			wait.Go(func() {
-				answer, err := r.client.ShouldRateLimit(t.Context(), request("d", fmt.Sprint("client=", c), "all="))
+				answer, err := r.client.ShouldRateLimit(ctx, request("d", fmt.Sprint("client=", c), "all="))
 				switch {
 				case err != nil:
 					t.Error(err)

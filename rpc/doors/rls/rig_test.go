@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -30,9 +31,14 @@ const (
 	over = ratelimitv3.RateLimitResponse_OVER_LIMIT
 )
 
-// openNode starts a node that ends with the test.
+// openNode starts a node that ends with the test. In the last minute of a day in UTC it waits for the next one: windows of a day do not end
+// within the test.
 func openNode(tb testing.TB) *node.Node {
 	tb.Helper()
+	const day = 24 * time.Hour
+	if now := time.Now(); !now.Add(time.Minute).Truncate(day).Equal(now.Truncate(day)) {
+		<-time.After(time.Until(now.Truncate(day).Add(day + time.Second)))
+	}
 	n, err := node.Open(node.Config{Data: tb.TempDir(), Durability: storage.Memory, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
@@ -108,7 +114,9 @@ func ofRules(tb testing.TB, text string) *rig {
 // ask sends one request.
 func (r *rig) ask(request *ratelimitv3.RateLimitRequest) *ratelimitv3.RateLimitResponse {
 	r.tb.Helper()
-	answer, err := r.client.ShouldRateLimit(r.tb.Context(), request)
+	ctx, cancel := context.WithTimeout(r.tb.Context(), time.Minute) // without a deadline it is the door's second, which a slow machine may miss
+	defer cancel()
+	answer, err := r.client.ShouldRateLimit(ctx, request)
 	if err != nil {
 		r.tb.Fatal(err)
 	}
