@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -56,9 +57,14 @@ func write(tb testing.TB, text string) (path string) {
 	return path
 }
 
+// put writes a file, of which nobody reads a part.
 func put(tb testing.TB, path, text string) {
 	tb.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	whole := filepath.Join(tb.TempDir(), "whole")
+	if err := os.WriteFile(whole, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Rename(whole, path); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -120,9 +126,16 @@ func descriptors(texts ...string) (all []*commonv3.RateLimitDescriptor) {
 	return all
 }
 
+// minute is the context of a call that is to be answered. Without a deadline it is the door's second, which a slow machine may miss.
+func (r *rig) minute() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.tb.Context(), time.Minute)
+}
+
 func (r *rig) check(want ratelimitv3.RateLimitResponse_Code, texts ...string) {
 	r.tb.Helper()
-	got, err := r.client.CheckRateLimit(r.tb.Context(), &ratelimitv3.RateLimitRequest{Domain: "ns", Descriptors: descriptors(texts...), HitsAddend: 7})
+	ctx, cancel := r.minute()
+	defer cancel()
+	got, err := r.client.CheckRateLimit(ctx, &ratelimitv3.RateLimitRequest{Domain: "ns", Descriptors: descriptors(texts...), HitsAddend: 7})
 	if err != nil || got.GetOverallCode() != want {
 		r.tb.Errorf("check %q: %v, %v, want %v", texts, got, err, want)
 	}
@@ -130,7 +143,9 @@ func (r *rig) check(want ratelimitv3.RateLimitResponse_Code, texts ...string) {
 
 func (r *rig) report(hits uint32, texts ...string) {
 	r.tb.Helper()
-	got, err := r.client.Report(r.tb.Context(), &ratelimitv3.RateLimitRequest{Domain: "ns", Descriptors: descriptors(texts...), HitsAddend: hits})
+	ctx, cancel := r.minute()
+	defer cancel()
+	got, err := r.client.Report(ctx, &ratelimitv3.RateLimitRequest{Domain: "ns", Descriptors: descriptors(texts...), HitsAddend: hits})
 	if err != nil || got.GetOverallCode() != ok {
 		r.tb.Errorf("report %q: %v, %v", texts, got, err)
 	}
@@ -138,7 +153,9 @@ func (r *rig) report(hits uint32, texts ...string) {
 
 func (r *rig) reserve(want ratelimitv3.RateLimitResponse_Code, amount uint64, texts ...string) (id string) {
 	r.tb.Helper()
-	got, err := r.client.Reserve(r.tb.Context(), &kuadrantpb.ReserveRequest{Domain: "ns", Descriptors: descriptors(texts...), Amount: amount})
+	ctx, cancel := r.minute()
+	defer cancel()
+	got, err := r.client.Reserve(ctx, &kuadrantpb.ReserveRequest{Domain: "ns", Descriptors: descriptors(texts...), Amount: amount})
 	if err != nil || got.GetCode() != want || (got.GetReservationId() != "") != (want == ok) {
 		r.tb.Errorf("reserve %d %q: %v, %v, want %v", amount, texts, got, err, want)
 	}
@@ -147,7 +164,9 @@ func (r *rig) reserve(want ratelimitv3.RateLimitResponse_Code, amount uint64, te
 
 func (r *rig) commit(released bool, id string, used uint64, texts ...string) {
 	r.tb.Helper()
-	got, err := r.client.Commit(r.tb.Context(), &kuadrantpb.CommitRequest{Domain: "ns", Descriptors: descriptors(texts...), ReservationId: id, ActualAmount: used})
+	ctx, cancel := r.minute()
+	defer cancel()
+	got, err := r.client.Commit(ctx, &kuadrantpb.CommitRequest{Domain: "ns", Descriptors: descriptors(texts...), ReservationId: id, ActualAmount: used})
 	if err != nil || got.GetReservationReleased() != released {
 		r.tb.Errorf("commit %d %q: %v, %v, want %t", used, texts, got, err, released)
 	}

@@ -20,7 +20,7 @@ func TestReservationsOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestReservationsOverTheWire(t *testing.T) {
 // inMemory is the length of a window whose holds their owner keeps in memory, in seconds. None of these ends soon.
 func inMemory() int {
 	seconds := 600
-	for time.Now().Unix()%int64(seconds) > int64(seconds)-30 {
+	for time.Now().Unix()%int64(seconds) > int64(seconds)-120 {
 		seconds--
 	}
 	return seconds

@@ -59,9 +59,14 @@ func write(tb testing.TB, text string) (directory string) {
 	return directory
 }
 
+// put writes a file, of which nobody reads a part.
 func put(tb testing.TB, path, text string) {
 	tb.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	whole := filepath.Join(tb.TempDir(), "whole")
+	if err := os.WriteFile(whole, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Rename(whole, path); err != nil {
 		tb.Fatal(err)
 	}
 }
