@@ -199,7 +199,7 @@ func TestKeepsBuckets(t *testing.T) {
 	}
 	spent := &gubernatorpb.RateLimitReq{Name: "n", UniqueKey: "k", Hits: 5, Limit: 5, Duration: 60_000}
 	reset := &gubernatorpb.RateLimitReq{Name: "n", UniqueKey: "k", Hits: 1, Limit: 5, Duration: 60_000, Behavior: resetFlag}
-	got, err := d.service.GetRateLimits(t.Context(), &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{spent, reset, spent}})
+	got, err := d.service.GetRateLimits(minute(t), &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{spent, reset, spent}})
 	if err != nil {
 		t.Fatal(err)
 	}
