@@ -59,7 +59,7 @@ func leftByPebble() (left []goleak.Option) {
 const epoch = int64(1_800_000_000_000_000_000)
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // A fakeClock is a node clock that moves when told to.
 type fakeClock struct{ ns atomic.Int64 }
