@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,19 @@ import (
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
+
+// later are the seconds until one or two tokens have come back that take an hour each, up to 100 s after they were taken.
+var later = regexp.MustCompile(`\b(35|71)[0-9]{2}\b`)
+
+// atOnce is an answer as if no time had passed since the bucket was first spent: a slow machine takes seconds from one command to the next.
+func atOnce(answer string) string {
+	return later.ReplaceAllStringFunc(answer, func(seconds string) string {
+		if strings.HasPrefix(seconds, "35") {
+			return "3600"
+		}
+		return "7200"
+	})
+}
 
 // dialGo makes a client of go-redis that speaks a version of the protocol.
 func dialGo(tb testing.TB, address string, protocol int, password string) *redis.Client {
@@ -146,7 +160,7 @@ func TestTokens(t *testing.T) {
 			got, err := c.Do(t.Context(), "CL.THROTTLE", key, 0, 1, 3600).Int64Slice()
 			return fmt.Sprint(got, err)
 		}
-		if got := throttle() + throttle(); got != "[0 1 0 -1 3600] <nil>[1 1 0 3600 3600] <nil>" {
+		if got := atOnce(throttle() + throttle()); got != "[0 1 0 -1 3600] <nil>[1 1 0 3600 3600] <nil>" {
 			t.Error(got)
 		}
 		for _, want := range []int64{1, 0} {
@@ -177,7 +191,9 @@ func TestRevokedToken(t *testing.T) {
 		t.Errorf("after its token was revoked: %s", got)
 	}
 	c.want("AUTH next", "OK")
-	c.want("CL.THROTTLE k 1 1 3600", "*[0 2 0 -1 7200]")
+	if got := atOnce(c.ask("CL.THROTTLE k 1 1 3600")); got != "*[0 2 0 -1 7200]" {
+		t.Errorf("with another token: %s", got)
+	}
 }
 
 // A door that asks a node over the network, as a gateway's does, answers the same.
@@ -224,7 +240,7 @@ func TestAtADistance(t *testing.T) {
 			words = append(words, word)
 		}
 		answer, err := r.Do(t.Context(), words...).Result()
-		got := fmt.Sprint(answer)
+		got := atOnce(fmt.Sprint(answer))
 		if err != nil {
 			got = err.Error()
 		}
