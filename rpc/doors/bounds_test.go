@@ -69,9 +69,11 @@ func serve(t *testing.T) (*bound.Listener, gubernatorpb.V1Client) {
 func asks(t *testing.T, c gubernatorpb.V1Client) {
 	t.Helper()
 	m := &gubernatorpb.GetRateLimitsReq{Requests: []*gubernatorpb.RateLimitReq{{Name: "n", UniqueKey: "k", Hits: 1, Limit: 1_000_000, Duration: 60_000}}}
-	got, err := c.GetRateLimits(t.Context(), m)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without a deadline it is the door's second, which a busy machine may miss
+	defer cancel()
+	got, err := c.GetRateLimits(ctx, m)
 	if status.Code(err) == codes.Unavailable {
-		got, err = c.GetRateLimits(t.Context(), m, grpc.WaitForReady(true))
+		got, err = c.GetRateLimits(ctx, m, grpc.WaitForReady(true))
 	}
 	if err != nil || got.GetResponses()[0].GetError() != "" {
 		t.Fatalf("an honest client is not answered: %v, %v", got, err)
