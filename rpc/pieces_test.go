@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -107,7 +106,7 @@ func TestSmallPiecesTakeLittle(t *testing.T) {
 // send sends one message, and waits until the call has ended or has been answered.
 func send(t *testing.T, conn *grpc.ClientConn, method string, message []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method, grpc.ForceCodecV2(asSent{}))
 	if err != nil {
@@ -120,7 +119,7 @@ func send(t *testing.T, conn *grpc.ClientConn, method string, message []byte) {
 	_ = stream.CloseSend()
 	_ = stream.RecvMsg(&answer) // what it is, is for other tests
 	if ctx.Err() != nil {
-		t.Error("there was no answer in 30 s")
+		t.Errorf("there was no answer in %v", patience)
 	}
 }
 
