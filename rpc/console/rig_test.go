@@ -95,6 +95,7 @@ func newRig(t *testing.T, beyond bool) *rig {
 	r.server = httptest.NewUnstartedServer(nil)
 	r.server.Config = web.NewServer(guard, nil)
 	r.server.Config.ReadTimeout = 100 * time.Millisecond
+	r.server.Config.ReadHeaderTimeout = time.Minute // however many ask at once
 	r.server.Config.RegisterOnShutdown(r.console.Stop)
 	r.server.Start()
 	t.Cleanup(func() {
