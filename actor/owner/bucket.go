@@ -210,7 +210,7 @@ func (b *bucket) change(rule *limit.Rule, cfg *Config) {
 		if t.nextFar.over(rule, longer, cfg) > 0 {
 			t.next = segment{}
 		}
-		t.reported, t.floored = [MaxReplicas]reported{}, 0
+		t.reported = [MaxReplicas]reported{}
 		t.refused = nil
 	}
 }

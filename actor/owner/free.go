@@ -64,11 +64,12 @@ func (b *bucket) free(generation int64, q quorum, p *pending, cfg *Config) int64
 	return positions[cfg.majority()-1]
 }
 
-// forgotten says whether so many replicas have told of a floor that no majority is without one: what the bucket had is lost. Line
-// that is free only far ahead tells nothing of that: an owner whose clock is ahead may have reserved up to there.
+// forgotten says whether so many replicas have refused the last reservation behind a floor that no majority is without one: what the
+// bucket had is lost. Line that is free only far ahead tells nothing of that: an owner whose clock is ahead may have reserved up to there.
+// Nor does what replicas said before: by other clocks than this owner's the floors may be over.
 func (b *bucket) forgotten(cfg *Config) bool {
-	t := b.replication()
-	return t != nil && bits.OnesCount8(t.floored) > cfg.Replicas-cfg.majority()
+	r := b.refused()
+	return r != nil && bits.OnesCount8(r.floored) > cfg.tolerated()
 }
 
 // start is where a check of t that begins at at would begin to reserve.

@@ -289,6 +289,43 @@ func TestSettlementThatWaitsHoldsUpNoCheck(t *testing.T) {
 	s.admitted(check)
 }
 
+// A hold that was taken once floors were over is not unknown to an owner that was told of them, and by whose clock they are not over yet.
+func TestHoldIsNotUnknownForAClockThatIsBehind(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := ofWindow(t, limit.Holds{Longest: time.Minute})
+	first := tr.enter('A').holds(1, 60*second, rule)
+	for _, r := range tr.replicas {
+		r.amnesia(tr.now, tr.bounds)
+	}
+	over := tr.now + tr.bounds.EpsMax + rule.Lead()
+	slow := tr.enter('S')
+	slow.ahead = -200 * ms
+	slow.quickAll()
+	all := []owner.Settle{{Rule: rule, Held: first.Limits[0], Granted: 1, Used: 1}}
+	tag := slow.tag()
+	slow.owner.Settle(tag, all, slow.clock(), slow.clock()+50*second, &slow.out)
+	slow.after()
+	slow.pass(50 * ms)
+	slow.done(tag)
+	if got := all[0].Settled; got.State != limit.HoldUnknown {
+		t.Fatalf("%+v", got)
+	}
+
+	tr.now = over + 50*ms
+	fast := tr.enter('F')
+	fast.ahead = 0
+	h := fast.holds(4, 60*second, rule)
+	all = []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 4, Used: 1}}
+	tag = slow.tag()
+	slow.owner.Settle(tag, all, slow.clock(), slow.clock()+50*second, &slow.out)
+	slow.after()
+	slow.pass(10 * second)
+	slow.done(tag)
+	if got := all[0].Settled; got.Charged != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A hold that most replicas list is never unknown, though the answers say so that come first: one replica has lost its disk, and another
 // is silent.
 func TestHoldIsNotUnknownForSilence(t *testing.T) {

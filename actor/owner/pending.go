@@ -11,6 +11,7 @@ type pending struct {
 	resendAt int64                // when it is to be sent again, unless its answers come
 	heardAt  int64                // when the last answer came
 	replies  [MaxReplicas]Verdict // 0: nothing yet
+	floored  uint8                // a bit for each replica that has replied behind a floor
 }
 
 // record notes the first answer of each replica and says whether this was one. A replica that was lost may come back,
@@ -21,6 +22,9 @@ func (p *pending) record(a Answer) bool {
 		return false
 	}
 	*v = a.Verdict
+	if p.floored &^= 1 << a.Replica; a.Floored {
+		p.floored |= 1 << a.Replica
+	}
 	return true
 }
 

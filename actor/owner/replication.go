@@ -27,7 +27,6 @@ type replication struct {
 	refused  *refusal // the reservation given up last, until one is accepted
 	retryAt  int64    // after a refusal, reserve nothing before this time
 	tries    uint8    // refusals in a row
-	floored  uint8    // a bit for each replica that said the latest behind a floor
 	skewed   bool     // the last one because of the clock
 	paused   bool     // something waits for retryAt
 }

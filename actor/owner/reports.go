@@ -22,11 +22,7 @@ func (b *bucket) startReplication(out *Out) *replication {
 func (b *bucket) noteReport(a Answer, out *Out) {
 	h, p := b.latest(a.Replica), b.pending()
 	if p != nil && p.Seq == a.Seq || a.Generation > h.generation || a.Generation == h.generation && a.Position > h.position {
-		t := b.startReplication(out)
-		t.reported[a.Replica] = reported{a.Generation, a.Position}
-		if t.floored &^= 1 << a.Replica; a.Floored {
-			t.floored |= 1 << a.Replica
-		}
+		b.startReplication(out).reported[a.Replica] = reported{a.Generation, a.Position}
 	}
 }
 
@@ -61,7 +57,7 @@ func (b *bucket) confirms(a Answer) bool {
 // enterGeneration enters a newer generation, of which nothing is known yet: the bucket has been reset.
 func (b *bucket) enterGeneration(generation int64, out *Out) {
 	t := b.startReplication(out)
-	*t = replication{reported: t.reported, floored: t.floored, tries: t.tries, retryAt: t.retryAt}
+	*t = replication{reported: t.reported, tries: t.tries, retryAt: t.retryAt}
 	b.forgetReturns()
 	if b.extra != nil {
 		b.extra.holds = nil

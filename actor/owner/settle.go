@@ -39,10 +39,10 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	switch {
 	case b.pending() != nil, b.pausing(now):
 		return
-	case b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:
+	case s.claimed && b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:
 		s.unknown()
 		return
-	case b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
+	case s.claimed && b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
 		b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)
 		return
 	}
