@@ -71,6 +71,8 @@ type Permit struct {
 	over bool // Out is known
 	sent bool // the ledger that is being written is without it, …
 	left bool // … and it was inside before
+
+	claimed bool // the ledger was claimed after it had come
 }
 
 // A Send asks all replicas for the segment (From, To] of a bucket's line. The same Seq again is a repetition.

@@ -26,9 +26,12 @@ func (o *Owner) takeOutOne(p *Permit, now int64, out *Out) {
 	l := b.ledger()
 	switch {
 	case b.pending() != nil, b.pausing(now):
-	case l.blocked(b, now, o.cfg) > 0:
-		p.over = true // a majority has forgotten it: it counts until its lease is over
+	case p.claimed && b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:
+		p.over = true // it counts until its lease is over
+	case p.claimed && b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
+		b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)
 	case !l.current:
+		o.eachToTakeOut(b, func(p *Permit) { p.claimed = true })
 		l.written = nil
 		o.claim(b, now, out)
 	default:

@@ -174,6 +174,48 @@ func TestReturnOfWhatIsForgotten(t *testing.T) {
 	}
 }
 
+// A permit that most replicas list is taken out, though the answers say so that come first: one replica has lost its disk, and another
+// is silent for a moment.
+func TestReturnWaitsForSilence(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := streamsFor(t, 1, time.Hour)
+	permit := tr.enter('A').decides(1, rule).Receipts[0]
+	tr.now += second
+	tr.replicas[0].amnesia(tr.now, tr.bounds)
+	b := tr.enter('B')
+	b.quick = []int{0, 1}
+	permits := []owner.Permit{{Rule: rule, ID: permit.Serial}}
+	tag := b.takeOut(permits)
+	b.pass(50 * ms)
+	b.quick = []int{0, 1, 2}
+	b.pass(second)
+	b.done(tag)
+	if !permits[0].Out {
+		t.Error("the return had no effect: nobody is inside, and nobody can enter for an hour")
+	}
+	if d := b.decides(1, rule); !d.Allowed {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A permit comes back although an owner whose clock was ahead has claimed its bucket far ahead.
+func TestReturnWaitsForLineFarAhead(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := streamsFor(t, 1, time.Hour)
+	permit := tr.enter('A').decides(1, rule).Receipts[0]
+	tr.now += second
+	tr.claimedUpTo(tr.now + 20*second)
+	b := tr.enter('B')
+	b.quickAll()
+	permits := []owner.Permit{{Rule: rule, ID: permit.Serial}}
+	tag := b.takeOut(permits)
+	b.pass(29 * second)
+	b.done(tag)
+	if !permits[0].Out {
+		t.Error("the return had no effect")
+	}
+}
+
 // Permits of several limits come back together, and one that no owner ever gave is none.
 func TestPermitsOfSeveralLimits(t *testing.T) {
 	tr := newTroupe(t, 3)

@@ -51,6 +51,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestHoldIsNotUnknownForAClockThatIsBehind", `State:unknown`)},
 		},
 		{
+			Name: "a return that waits for nobody",
+			Why:  "a permit counts until its lease is over only if replicas tell of floors; where one has a floor and another is silent, most list it, and nobody can enter in its place",
+			Edits: []Edit{{
+				File: "actor/owner/permits.go",
+				Old:  "case p.claimed && b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:",
+				New:  "case l.blocked(b, now, o.cfg) > 0:",
+			}},
+			Caught: []Hunt{story("TestReturnWaitsForSilence", `the return had no effect`)},
+		},
+		{
 			Name: "a settlement that nobody wakes",
 			Why:  "a settlement that waits for a claim is tried again when the claim can be accepted; a refusal says when to ask again, and once that is past, nothing else does",
 			Edits: []Edit{{
