@@ -100,7 +100,7 @@ func (b *bucket) tokensUpTo(bound limit.Pos, t, at int64, cfg *Config) int64 {
 // and besides a twentieth of the bucket, and at least one token and what refills in 2·Δ. So a rival that is frozen is not in the way.
 func (b *bucket) maxSkip(cfg *Config) int64 {
 	if b.ledger() != nil {
-		return math.MaxInt64 // its line is worth nothing
+		return cfg.Slack // its line is worth nothing, but claims further on are not accepted: the bucket would be closed
 	}
 	return b.rule.SpareLine() + max(b.rule.Length(b.rule.Capacity).Ceil()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
 }

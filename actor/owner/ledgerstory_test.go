@@ -76,6 +76,25 @@ func TestAnotherOwnerGoesOnFromTheLedger(t *testing.T) {
 	a.denied(soon(a, 1))
 }
 
+// Where one replica has a floor, another one that is late by some milliseconds is waited for: without it, the bucket is closed for as long as
+// entries count.
+func TestLateReplicaDoesNotCloseALedger(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := ruleFor(t, limit.Limit{Name: "w", Algorithm: limit.SlidingWindow, Capacity: 10, Window: time.Hour})
+	tr.enter('A').decides(1, rule)
+	tr.now += second
+	tr.replicas[0].amnesia(tr.now, tr.bounds)
+	b := tr.enter('B')
+	b.quick = []int{0, 1}
+	check := b.checkBy(second, 1, rule)
+	b.pass(10 * ms)
+	b.quick = []int{0, 1, 2}
+	b.waits(check)
+	b.deliver(2)
+	b.pass(100 * ms)
+	b.admitted(check)
+}
+
 func TestConcurrencyIsReleasedByTime(t *testing.T) {
 	s := alone(t)
 	rule := ruleFor(t, limit.Limit{Name: "streams", Algorithm: limit.Concurrency, Capacity: 2, Lease: 30 * time.Second})

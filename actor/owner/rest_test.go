@@ -134,7 +134,7 @@ func TestDormantOwnerDecidesTheSame(t *testing.T) {
 		}
 		slept += p.slept
 	})
-	if t.Logf("the owners were dormant %d times", slept); slept < 20 {
+	if t.Logf("the owners were dormant %d times", slept); slept < 20 && !testing.Short() {
 		t.Errorf("the owners were dormant %d times only", slept)
 	}
 }
