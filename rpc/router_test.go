@@ -559,7 +559,7 @@ func TestConformanceOfRouters(t *testing.T) {
 					awaitTable(t, n, 2)
 				}
 				if !mark {
-					return nodes[1].router
+					return conformance.Named(nodes[1].router)
 				}
 				c, err := client.New(client.Config{Server: nodes[1].address, Timeout: time.Minute})
 				if err != nil {
@@ -572,7 +572,7 @@ func TestConformanceOfRouters(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				return c
+				return conformance.Named(c)
 			})
 		})
 	}

@@ -76,7 +76,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter {
 		t.Helper()
 		server, _ := serve(t, "", rpc.Config{Limiter: conformance.NewModel(doc, now)})
-		return connect(t, client.Config{Server: server, Timeout: time.Minute})
+		return conformance.Named(connect(t, client.Config{Server: server, Timeout: time.Minute}))
 	})
 }
 
