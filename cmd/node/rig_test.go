@@ -3,8 +3,8 @@ package node
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -83,10 +83,10 @@ func (r *rig) seat(change ...func(*Config)) *seat {
 	r.t.Helper()
 	r.named++
 	s := &seat{rig: r, logs: &logbook{}, platter: vfs.NewCrashableMem()}
-	host := address4(r.t)
+	free := freeAddresses(r.t, address4(r.t), 3)
 	s.cfg = Config{
 		Data: "/var/lib/jeton", Name: fmt.Sprintf("node-%d", r.named), Limits: r.limits, partitions: 53,
-		ListenGRPC: freeAddress(r.t, host), ListenGossip: freeAddress(r.t, host), ListenRaft: freeAddress(r.t, host),
+		ListenGRPC: free[0], ListenGossip: free[1], ListenRaft: free[2],
 		Logger: slog.New(s.logs),
 	}
 	for _, c := range change {
@@ -133,24 +133,34 @@ func address4(t *testing.T) string {
 	return ""
 }
 
-// freeAddress is one that is free for TCP and UDP.
-func freeAddress(t *testing.T, host string) string {
+// freeAddresses are n addresses of a host that are free for TCP and UDP. Each is held until all are found, so that no two are the same.
+func freeAddresses(t *testing.T, host string, n int) (free []string) {
 	t.Helper()
+	var held []io.Closer
+	defer func() {
+		for _, h := range held {
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
 	for range 100 {
 		tcp, err := new(net.ListenConfig).Listen(t.Context(), "tcp", host+":0")
 		if err != nil {
 			continue
 		}
+		held = append(held, tcp)
 		udp, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", tcp.Addr().String())
-		if err == nil {
-			err = udp.Close()
+		if err != nil {
+			continue
 		}
-		if err = errors.Join(err, tcp.Close()); err == nil {
-			return tcp.Addr().String()
+		held = append(held, udp)
+		if free = append(free, tcp.Addr().String()); len(free) == n {
+			return free
 		}
 	}
-	t.Fatal("no port is free")
-	return ""
+	t.Fatal("too few ports are free")
+	return nil
 }
 
 // start runs the node on its disk. What has become of it, opened tells. With a trap, the power is cut just before the n-th
