@@ -18,6 +18,10 @@ func TestPowerCutsWhileFounding(t *testing.T) {
 		s.startTrapped(1+r.intN(40), []func(operation) bool{ofCluster, anything}[r.intN(2)])
 	}
 	ready(nodes...)
+	for _, s := range nodes {
+		s.disarm() // from here on, nothing starts a node again whose trap shuts late
+	}
+	ready(nodes...)
 	r.eventually("three nodes have founded a cluster", arrived(3, 3, nodes...))
 	cuts := 0
 	id := nodes[0].state().Cluster
@@ -148,6 +152,7 @@ func TestPowerCutsWhileRecovering(t *testing.T) {
 		}
 		return false
 	})
+	left.disarm() // likewise
 	ready(left)
 	r.eventually("the node that is left has all partitions", arrived(1, 1, left))
 	l.held()
