@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -9,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 	"github.com/jeton-dev/jeton/rpc/activity"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -17,7 +21,7 @@ import (
 // lookAt asks a node what all nodes are doing, as operators do.
 func lookAt(t *testing.T, n *Node) activity.Look {
 	t.Helper()
-	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, Timeout: long})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +66,13 @@ func TestLookAtThreeNodes(t *testing.T) {
 	for i, s := range all {
 		nodes[i], _ = s.running()
 	}
-	before := fresh(t, nodes[0], 3)
+	before, again := fresh(t, nodes[0], 3), -askedAgain(t, nodes...)
 	allowed, denied := 0.0, 0.0
 	for i := range 300 {
 		d, err := nodes[i%3].decides.Check(t.Context(), limit.Request{Key: "k" + strconv.Itoa(rand.IntN(9)), Limits: []limit.Ref{limit.Named(kept)}})
 		switch {
+		case errors.Is(err, limit.ErrUnavailable): // of a machine that stood still; a node may have decided it
+			again++
 		case err != nil:
 			t.Fatal(err)
 		case d.Allowed:
@@ -92,8 +98,9 @@ func TestLookAtThreeNodes(t *testing.T) {
 		sum.Denied += n.Denied * seconds
 	}
 	// On a machine that is busy, a check that is passed on may be asked of a second node too, and count at both.
-	if more := sum.Allowed + sum.Denied - allowed - denied; !near(sum.Allowed, allowed) && sum.Allowed < allowed || !near(sum.Denied, denied) && sum.Denied < denied || more > 30 {
-		t.Errorf("the nodes say that %v were allowed and %v denied; it was %v and %v", sum.Allowed, sum.Denied, allowed, denied)
+	again += askedAgain(t, nodes...)
+	if more := sum.Allowed + sum.Denied - allowed - denied; !near(sum.Allowed, allowed) && sum.Allowed < allowed || !near(sum.Denied, denied) && sum.Denied < denied || more > again+1e-3 {
+		t.Errorf("the nodes say that %v were allowed and %v denied; it was %v and %v, and %v were asked again", sum.Allowed, sum.Denied, allowed, denied, again)
 	}
 	if err := all[2].stop(); err != nil {
 		t.Fatal(err)
@@ -106,7 +113,45 @@ func TestLookAtThreeNodes(t *testing.T) {
 	}
 }
 
+// askedAgain is how often nodes have asked one more replica, since the first one did not answer soon: each time, a check may have been
+// charged, and counted, once more.
+func askedAgain(t *testing.T, nodes ...*Node) (sum float64) {
+	t.Helper()
+	for _, n := range nodes {
+		sum += askedAgainBy(t, n.metrics)
+	}
+	return sum
+}
+
+// askedAgainBy is the same of a client, or of one node, with these metrics.
+func askedAgainBy(t *testing.T, metrics prometheus.Gatherer) (sum float64) {
+	t.Helper()
+	for _, name := range []string{"jeton_client_hedges_total", "jeton_client_retries_total"} {
+		for _, m := range metricstest.Gather(t, metrics, name) {
+			sum += m.GetCounter().GetValue()
+		}
+	}
+	return sum
+}
+
 func near(a, b float64) bool { return a > b-1e-6*b-1e-6 && a < b+1e-6*b+1e-6 }
+
+// checkAtOwner has the owner of a key decide. A node that passes a check on asks a second replica too where the owner is not quick enough,
+// and both charge it.
+func checkAtOwner(t *testing.T, all []*seat, request limit.Request) {
+	t.Helper()
+	for _, s := range all {
+		n, _ := s.running()
+		if n.member.router.First(request.Key) != "" {
+			continue
+		}
+		if _, err := n.decides.Check(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("%s has no owner", request.Key)
+}
 
 // TestKeysOfThreeNodes finds keys wherever they are, and says which node did not answer.
 func TestKeysOfThreeNodes(t *testing.T) {
@@ -114,12 +159,9 @@ func TestKeysOfThreeNodes(t *testing.T) {
 	all := started(r.founders(inMemory)...)
 	first, _ := all[0].running()
 	for i := range 30 {
-		_, err := first.decides.Check(t.Context(), limit.Request{Key: "user:" + strconv.Itoa(10+i), Limits: []limit.Ref{limit.Named(kept)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkAtOwner(t, all, limit.Request{Key: "user:" + strconv.Itoa(10+i), Limits: []limit.Ref{limit.Named(kept)}})
 	}
-	c, err := client.New(client.Config{Servers: []string{first.GRPCAddr()}})
+	c, err := client.New(client.Config{Servers: []string{first.GRPCAddr()}, Timeout: long})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +214,7 @@ func TestKeysOfThreeNodes(t *testing.T) {
 // TestLookAtOneNode asks a node that is alone.
 func TestLookAtOneNode(t *testing.T) {
 	n := around(t, true)
-	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, Timeout: long})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,10 +247,12 @@ func TestErrorsByLimit(t *testing.T) {
 		nodes[i], _ = s.running()
 	}
 	fails := limit.Request{Limits: []limit.Ref{limit.Named(kept)}, Plan: "no-such-plan"}
+	again := 0.0
 	for i := range 30 {
 		n := nodes[i%3]
 		fails.Key = "k" + strconv.Itoa(rand.IntN(99))
-		c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, FailFast: true})
+		metrics := prometheus.NewRegistry()
+		c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, FailFast: true, Timeout: long, Registerer: metrics})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,6 +264,7 @@ func TestErrorsByLimit(t *testing.T) {
 				t.Error("a check of a batch was decided")
 			}
 		}
+		again += askedAgainBy(t, metrics)
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -242,8 +287,9 @@ func TestErrorsByLimit(t *testing.T) {
 			found[name] += c.Errors
 		}
 	}
-	// On a machine that is busy, the client may ask a second node too.
-	if at, unknown := found[kept], found["(unknown)"]; at < 90 || at > 99 || unknown < 30 || unknown > 33 || len(found) != 2 {
-		t.Errorf("errors by limit are %v, want 90 of %s and 30 of (unknown), or a few more", found, kept)
+	// On a machine that is busy, the client or a node may ask a second node too.
+	again += askedAgain(t, nodes...)
+	if at, unknown := found[kept], found["(unknown)"]; at < 90 || at > 90+again || unknown < 30 || unknown > 30+again || len(found) != 2 {
+		t.Errorf("errors by limit are %v, want 90 of %s and 30 of (unknown), and of both at most %v more, which were asked again", found, kept, again)
 	}
 }
