@@ -108,7 +108,7 @@ func TestTheProgramAroundANodeIsAnEdge(t *testing.T) {
 			if _ = a.Body.Close(); a.StatusCode != http.StatusOK {
 				t.Errorf("over HTTP: %d", a.StatusCode)
 			}
-			c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+			c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, Timeout: long})
 			if err != nil {
 				t.Fatal(err)
 			}

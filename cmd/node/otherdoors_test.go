@@ -70,7 +70,7 @@ func TestDoorsOfANode(t *testing.T) {
 	}
 
 	for token, want := range map[string]string{fileToken: "[0 10 9 -1 6]", "": "NOAUTH", "wrong": "WRONGPASS"} {
-		c := redis.NewClient(&redis.Options{Addr: n.RedisAddr(), Password: token, Protocol: 2, DisableIdentity: true, MaxRetries: -1})
+		c := redis.NewClient(&redis.Options{Addr: n.RedisAddr(), Password: token, Protocol: 2, DisableIdentity: true, MaxRetries: -1, ReadTimeout: time.Minute})
 		got := c.Do(t.Context(), "CL.THROTTLE", "k", 9, 10, 60)
 		if says := strings.TrimSpace(strings.Join([]string{textOf(got.Err()), valueOf(got)}, " ")); !strings.HasPrefix(says, want) {
 			t.Errorf("Redis with token %q: %s, want %s", token, says, want)
@@ -182,7 +182,7 @@ func TestReadyWithBrokenFilesOfDoors(t *testing.T) {
 	}
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for end := time.Now().Add(20 * time.Second); ; <-ticker.C {
+	for end := time.Now().Add(time.Minute); ; <-ticker.C {
 		code, body := ready("?strict")
 		if code == http.StatusOK {
 			break
