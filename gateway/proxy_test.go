@@ -179,9 +179,8 @@ func TestProxyKeepsSecrets(t *testing.T) {
 }
 
 func TestProxyRefuses(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	r, s := proxied(t, "- {name: known, path: /known, checks: [{limits: [ten]}]}", "", gone.URL)
+	gone := newDead(t)
+	r, s := proxied(t, "- {name: known, path: /known, checks: [{limits: [ten]}]}", "", gone.url())
 	for what, c := range map[string]struct {
 		path, body, kind string
 		status           int
@@ -228,9 +227,8 @@ func TestProxyRefuses(t *testing.T) {
 
 // Of several instances, one that cannot be reached costs no request.
 func TestProxyGoesToTheNextInstance(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	_, s := proxied(t, "- {name: all, path: /}", "", gone.URL, upstream(t, echo))
+	gone := newDead(t)
+	_, s := proxied(t, "- {name: all, path: /}", "", gone.url(), upstream(t, echo))
 	for range 6 {
 		if a, _ := fetch(t, http.MethodGet, s.URL, ""); a.StatusCode != http.StatusOK {
 			t.Error(a.Status)
