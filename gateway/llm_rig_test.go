@@ -52,6 +52,7 @@ type modelRig struct {
 	metrics *prometheus.Registry
 	logs    *logs
 	checker *faultyChecker
+	now     func() int64 // of the node
 
 	mu    sync.Mutex
 	asked []string // bodies that the model got, of each the beginning
@@ -103,7 +104,8 @@ func newModelRigWith(t *testing.T, proxy, routes string, model http.Handler) *mo
 	if err != nil {
 		t.Fatal(err)
 	}
-	quiet, now := slog.New(slog.DiscardHandler), clock.New().Now
+	quiet, now := slog.New(slog.DiscardHandler), unstalled(clock.New().Now)
+	r.now = now
 	store, err := storage.Open(storage.Config{FS: vfs.NewMem(), Dir: "data", Now: now, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +155,22 @@ func newModelRigWith(t *testing.T, proxy, routes string, model http.Handler) *mo
 	t.Cleanup(front.Close)
 	r.address = front.URL
 	return r
+}
+
+// unstalled is a clock that stands still while the machine does, and so between two looks at it goes on by no more than 100 ms: what a
+// gateway has to extend in time, in this process, would be over after a stall.
+func unstalled(now func() int64) func() int64 {
+	const most = int64(100 * time.Millisecond)
+	var mu sync.Mutex
+	last, stood := now(), int64(0)
+	return func() int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		at := now()
+		stood += max(at-last-most, 0)
+		last = at
+		return at - stood
+	}
 }
 
 // client is one whose connections end with the test.
