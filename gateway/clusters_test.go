@@ -108,7 +108,7 @@ func TestClustersStack(t *testing.T) {
 		if key != "k" {
 			t.Errorf("%q is given back", key)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing is given back to the region")
 	}
 	if got := near.left(t, "k", "day"); got != 1 {

@@ -170,11 +170,11 @@ func (r reread) Read(b []byte) (int, error) { return r.from.Read(b) }
 
 // An upstream that hangs up on plain text without a word is asked once whether it speaks TLS.
 func TestAnUpstreamThatHangsUpOnPlainText(t *testing.T) {
-	certified := httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(certified.Close)
+	_, _, certificate := newAuthority(t).issue("api.internal") // one of ECDSA: the probe has 300 ms, also on a slow machine
+	certificates := []tls.Certificate{certificate}
 	for name, secure := range map[string]*tls.Config{
-		"it speaks TLS": {Certificates: certified.TLS.Certificates}, "it hangs up on everybody": nil,
-		"it speaks TLS and wants a certificate": {Certificates: certified.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert},
+		"it speaks TLS": {Certificates: certificates}, "it hangs up on everybody": nil,
+		"it speaks TLS and wants a certificate": {Certificates: certificates, ClientAuth: tls.RequireAnyClientCert},
 	} {
 		for _, scheme := range []string{"http", "h2c"} {
 			t.Run(name+", "+scheme, func(t *testing.T) {
