@@ -89,7 +89,7 @@ routes:
 `
 
 // twoLimit is a limit that lets two requests an hour pass.
-const twoLimit = "limits: {two: {capacity: 2, refill: 1/h}, four: {capacity: 4, refill: 1/h}, held: {capacity: 1, refill: 5/s, wait: 30s}, late: {capacity: 1, refill: 1/20s, wait: 30s}}"
+const twoLimit = "limits: {two: {capacity: 2, refill: 1/h}, four: {capacity: 4, refill: 1/h}, held: {capacity: 1, refill: 1/5s, wait: 30s}, late: {capacity: 1, refill: 1/20s, wait: 30s}}"
 
 // aDocument is one of a gateway in front of an upstream.
 func aDocument(upstream string) string { return fmt.Sprintf(aText, aNode, upstream) }

@@ -124,7 +124,7 @@ func TestStopDrains(t *testing.T) {
 	}
 }
 
-// holding are the routes whose requests are held: at most a fifth of a second at one, and 20 seconds at the other.
+// holding are the routes whose requests are held: five seconds at most at one, in which a busy machine has to see it, and 20 seconds at the other.
 const holding = `- {name: held, path: /held, checks: [{limits: [held], wait: 30s}]}
 - {name: late, path: /late, checks: [{limits: [late], wait: 30s}]}
 `
