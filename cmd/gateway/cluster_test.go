@@ -83,6 +83,9 @@ func TestTwoClusters(t *testing.T) {
 		"/clusters/global/v1/denials/xy": "",
 	} {
 		a := r.get(t, r.AdminAddr(), path)
+		if path == "/readyz" {
+			a = r.readyz(t, "")
+		}
 		if found := strings.Contains(a.body, want); want == "" && a.status != http.StatusNotFound || !found {
 			t.Errorf("%s: %d %s, want %q", path, a.status, a.body, want)
 		}

@@ -54,7 +54,7 @@ func TestAGatewayServes(t *testing.T) {
 		record.ID != id || record.Route != "items" || len(record.Limits) != 1 || record.Limits[0].Outcome.Name != "two" {
 		t.Errorf("the denial %s: %+v", id, a)
 	}
-	if a := r.get(t, r.AdminAddr(), "/readyz"); a.status != http.StatusOK ||
+	if a := r.readyz(t, ""); a.status != http.StatusOK ||
 		!strings.HasPrefix(a.body, "ready\ncluster: every key can be decided, as reported by test at "+aNode+"\nconfiguration: 2 routes, in force since ") {
 		t.Errorf("/readyz: %+v", a)
 	}
@@ -209,10 +209,10 @@ func TestANodeThatIsAlone(t *testing.T) {
 		t.Error("it is ready before it has heard of any limit")
 	}
 	c := r.clusters[0]
-	c.fetchLimits(t.Context())
-	if err := r.Ready(); err != nil {
-		t.Error(err)
-	}
+	r.until(t, "it is ready once it has heard of the limits", func() bool {
+		c.fetchLimits(t.Context())
+		return r.Ready() == nil
+	})
 	first := c.limits()
 	if c.fetchLimits(t.Context()); c.limits() != first {
 		t.Error("limits that have not changed are others")
@@ -221,10 +221,11 @@ func TestANodeThatIsAlone(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	n.SetLimits(known(t, "limits: {two: {capacity: 3, refill: 1/h}}"))
-	c.fetchLimits(t.Context())
-	if rule, ok := c.limits().Rule("two"); !ok || rule.Capacity != 3 {
-		t.Errorf("after a change: %+v", rule)
-	}
+	r.until(t, "it has heard of the change", func() bool {
+		c.fetchLimits(t.Context())
+		rule, ok := c.limits().Rule("two")
+		return ok && rule.Capacity == 3
+	})
 }
 
 // What docs/gateway.md says of restarts is what a gateway does.

@@ -55,7 +55,7 @@ func TestDoorsOfAGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "gateway.yaml")
-	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 2s}\nadmin: {listen: '127.0.0.1:0'}\n"+
+	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 30s}\nadmin: {listen: '127.0.0.1:0'}\n"+
 		"doors: {grpc: [extauthz, gubernator, kuadrant, rls, rlqs], listen: '127.0.0.1:0', rls_config: rules, kuadrant_config: kuadrant.yaml, redis: '127.0.0.1:0', redis_token_file: tokens}\n"+
 		"routes: [{name: api, path: /api, checks: [{key: ['door:{ip}'], limits: [two]}]}]\n")
 	r := openAt(t, path, Config{})
@@ -111,7 +111,7 @@ func TestDoorsOfAGateway(t *testing.T) {
 	if a, err := kuadrant.Commit(t.Context(), &kuadrantpb.CommitRequest{Domain: "gateway", ReservationId: id, ActualAmount: 1}); err != nil || !a.GetReservationReleased() {
 		t.Errorf("Kuadrant's commit: %v, %v", a, err)
 	}
-	c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), Password: "0123456789abcdef", DisableIdentity: true, MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), Password: "0123456789abcdef", DisableIdentity: true, MaxRetries: -1, ReadTimeout: patience})
 	defer c.Close() //nolint:errcheck // likewise
 	if got, err := c.Do(t.Context(), "JETON.CHECK", "door:redis", "two").Slice(); err != nil || got[0] != int64(1) || got[2] != int64(1) {
 		t.Errorf("Redis: %v, %v", got, err)
@@ -152,10 +152,13 @@ func TestQuotasOfAGateway(t *testing.T) {
 	})
 	defer reports.Wait()
 	defer stop()
-	a, err := quotas.Recv()
-	if err != nil || a.GetBucketAction()[0].GetQuotaAssignmentAction().GetRateLimitStrategy().GetTokenBucket().GetMaxTokens() == 0 {
-		t.Fatalf("%v, %v", a, err)
-	}
+	r.until(t, "a bucket is assigned", func() bool { // and not only what applies while a node is late
+		a, err := quotas.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.GetBucketAction()[0].GetQuotaAssignmentAction().GetRateLimitStrategy().GetTokenBucket().GetMaxTokens() > 0
+	})
 	d, err := n.Check(t.Context(), limit.Request{Key: "k", Look: true, Limits: []limit.Ref{limit.Named("api")}})
 	if err != nil || d.Limits[0].Leased == 0 {
 		t.Errorf("the node has leased nothing: %+v, %v", d.Limits, err)
@@ -209,7 +212,7 @@ func TestDoorsSpeakTLS(t *testing.T) {
 	}
 	put("one")
 	path := filepath.Join(dir, "gateway.yaml")
-	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 2s}\nadmin: {listen: '127.0.0.1:0'}\n"+
+	write(t, path, "cluster: {servers: ['"+aNode+"'], decide_within: 30s}\nadmin: {listen: '127.0.0.1:0'}\n"+
 		"doors: {grpc: [gubernator], listen: '127.0.0.1:0', redis: '127.0.0.1:0', tls: {cert: cert, key: key}}\n")
 	r := openAt(t, path, Config{})
 	asks := func(name string) {
@@ -228,7 +231,7 @@ func TestDoorsSpeakTLS(t *testing.T) {
 			t.Errorf("gRPC shows %q: %v, want %q", shown, err, name)
 		}
 		shown = ""
-		c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), TLSConfig: with, DisableIdentity: true, MaxRetries: -1})
+		c := redis.NewClient(&redis.Options{Addr: r.RedisAddr(), TLSConfig: with, DisableIdentity: true, MaxRetries: -1, ReadTimeout: patience})
 		defer c.Close() //nolint:errcheck // likewise
 		if err := c.Ping(t.Context()).Err(); err != nil || shown != name {
 			t.Errorf("Redis' protocol shows %q: %v, want %q", shown, err, name)

@@ -26,9 +26,7 @@ func TestTelling(t *testing.T) {
 	if a := r.get(t, r.ProxyAddr(), "/open"); a.status != http.StatusOK {
 		t.Fatalf("%+v", a)
 	}
-	if err := r.tellOnce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r.until(t, "it tells", func() bool { return r.tellOnce(t.Context()) == nil })
 	cluster := func() (look activity.Look) {
 		text, err := r.clusters[0].client.Activity(t.Context())
 		if err != nil {
@@ -85,15 +83,11 @@ func TestTellingWhatIsUndecided(t *testing.T) {
 			}
 			r := open(t, Config{}, document)
 			r.until(t, "limits of the cluster", func() bool { return r.clusters[0].limits() != nil })
-			if err := r.tellOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			r.until(t, "it tells", func() bool { return r.tellOnce(t.Context()) == nil })
 			if a := r.get(t, r.ProxyAddr(), "/items", "X-Test: "+t.Name()); a.status != status {
 				t.Fatalf("%+v", a)
 			}
-			if err := r.tellOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			r.until(t, "it tells", func() bool { return r.tellOnce(t.Context()) == nil })
 			text, err := r.clusters[0].client.Activity(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -165,7 +159,7 @@ func TestTellingAnOlderNode(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	c, err := client.New(client.Config{Servers: []string{l.Addr().String()}})
+	c, err := client.New(client.Config{Servers: []string{l.Addr().String()}, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
