@@ -25,7 +25,7 @@ limits:
   demo: {capacity: 10, refill: 10/h}
   api: {capacity: 100, refill: 50/s}
   items: {capacity: 60, refill: 1/m}
-  waiting: {capacity: 1, refill: 1/s, wait: 10s}
+  waiting: {capacity: 1, refill: 1/20s, wait: 30s}
 """
 
 

@@ -49,13 +49,13 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.client.check(self.key, burst).limit, 3)
         self.assertEqual(len(self.client.check(self.key, [burst, "login"]).limits), 2)
         self.client.check(self.key, "waiting")
-        waits = self.client.check(self.key, "waiting", wait=5)
-        self.assertTrue(waits.allowed and 0 < waits.wait <= 1, waits)
+        waits = self.client.check(self.key, "waiting", wait=25)
+        self.assertTrue(waits.allowed and 0 < waits.wait <= 20, waits)
 
     def test_a_request_id_is_charged_once(self) -> None:
         for _ in range(3):
-            self.assertEqual(self.client.check(self.key, "login", request_id="one").remaining, 9)
-        self.assertEqual(self.client.check(self.key, "login").remaining, 8)
+            self.assertEqual(self.client.check(self.key, "demo", request_id="one").remaining, 9)
+        self.assertEqual(self.client.check(self.key, "demo").remaining, 8)
 
     def test_receipts(self) -> None:
         receipts = [r for _ in range(2) for r in self.client.check(self.key, "strict", receipt=True).receipts]
@@ -104,19 +104,19 @@ class Calls(unittest.TestCase):
     def test_check_all(self) -> None:
         other = key()
         all = self.client.check_all([
-            {"key": self.key, "limits": "login", "receipt": True},
+            {"key": self.key, "limits": "demo", "receipt": True},
             {"key": other, "limits": ["strict"], "cost": 2},
         ])
         self.assertTrue(all.allowed and all.denied is None and all.retry_after == 0, all)
         assert all.checks[0] is not None and all.checks[1] is not None
         self.assertEqual((all.checks[0].remaining, all.checks[1].remaining), (9, 0))
         self.assertEqual(len(all.checks[0].receipts), 1)
-        all = self.client.check_all([{"key": self.key, "limits": "login"}, {"key": other, "limits": "strict"}, {"key": key(), "limits": "login"}])
+        all = self.client.check_all([{"key": self.key, "limits": "demo"}, {"key": other, "limits": "strict"}, {"key": key(), "limits": "demo"}])
         self.assertEqual((all.allowed, all.denied), (False, jeton.Denial(1, other, "strict")))
         self.assertIsNone(all.checks[2])
         assert all.retry_after is not None
         self.assertTrue(1000 < all.retry_after <= 3600)
-        self.assertEqual(math.floor(self.client.look(self.key, "login").remaining or 0), 9, "what the first check took was kept")
+        self.assertEqual(math.floor(self.client.look(self.key, "demo").remaining or 0), 9, "what the first check took was kept")
         all = self.client.check_all([{"key": self.key, "limits": "tokens", "cost": 10, "for_": 60}])
         assert all.checks[0] is not None and all.checks[0].hold is not None
         self.assertEqual(all.checks[0].hold.release().returned, 10)
