@@ -59,22 +59,21 @@ class Async(unittest.IsolatedAsyncioTestCase):
 
     async def test_more_than_there_are_threads_are_late_together(self) -> None:
         with fakes.serving(fakes.silent) as fake:
-            async with jeton.AsyncClient(fake.url, timeout=0.5, on_unavailable="deny", threads=4) as client:
-                begin, longest = time.monotonic(), 0.0
+            async with jeton.AsyncClient(fake.url, timeout=4, on_unavailable="deny", threads=4) as client:
+                begin, ticks = time.monotonic(), 0
 
                 async def tick() -> None:
-                    nonlocal longest
+                    nonlocal ticks
                     while True:
-                        before = time.monotonic()
                         await asyncio.sleep(0.01)
-                        longest = max(longest, time.monotonic() - before)
+                        ticks += 1
 
                 ticking = asyncio.ensure_future(tick())
                 got = await asyncio.gather(*(client.check("u", "login") for _ in range(40)))
                 ticking.cancel()
-                self.assertLess(time.monotonic() - begin, 1.2)
+                self.assertLess(time.monotonic() - begin, 30, "they were late one after the other, ten on each thread")
                 self.assertEqual({d.decided_by for d in got}, {"deny"})
-                self.assertLess(longest, 0.3, "a call has blocked the loop")
+                self.assertGreater(ticks, 20, "a call has blocked the loop")
 
     async def test_a_hold_that_is_cancelled_is_released(self) -> None:
         cancelled = threading.Event()
@@ -98,7 +97,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(fake.bodies[1], {"hold": "a text", "cost": 0, "open": False})
 
     async def until(self, true: Callable[[], bool]) -> None:
-        for _ in range(1000):
+        for _ in range(6000):
             if true():
                 return
             await asyncio.sleep(0.01)
