@@ -10,7 +10,7 @@ const limits = `limits:
   demo: {capacity: 10, refill: 10/h}
   three: {capacity: 3, refill: 3/m}
   hour: {algorithm: fixed-window, limit: 5, window: 1h}
-  queue: {capacity: 1, refill: 1/s, wait: 5s}
+  queue: {capacity: 1, refill: 1/20s, wait: 30s}
   items: {capacity: 60, refill: 1/s}
   many: {capacity: 300, refill: 1/24h, reserve: exact}
   tokens: {capacity: 10000, refill: 10000/m, hold: 10m, max_debt: 100}

@@ -106,9 +106,12 @@ const frameworks: Record<string, Start> = {
 
 const user = (header: (name: string) => string | undefined) => header("x-user") ?? "";
 
+/** How many seconds a machine that is busy may take for a few requests; a token of the limit three comes back after 20. */
+const slow = 12;
+
 /** Asks until the answers tell t and w: the limits are read in the background. */
 async function known(ask: Ask): Promise<void> {
-  for (let i = 0; i < 500; i++) {
+  for (let i = 0; i < 3000; i++) {
     if ((await ask({ "x-user": newKey() })).headers.get("ratelimit-policy")?.includes(";w=")) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -123,16 +126,17 @@ for (const [name, start] of Object.entries(frameworks)) {
     for (let left = 2; left >= 0; left--) {
       const res = await ask(who);
       assert.deepEqual([res.status, await res.text()], [200, "passed"]);
-      const t = left === 0 ? "(20|19)" : `${left * 20}`;
-      assert.match(res.headers.get("ratelimit") ?? "", new RegExp(`^${before200}, "three";r=${left};t=${t}$`));
+      const [, t] = new RegExp(`^${before200}, "three";r=${left};t=(\\d+)$`).exec(res.headers.get("ratelimit") ?? "") ?? [];
+      assert.ok(Math.abs(Number(t) - Math.max(left, 1) * 20) < slow, `${res.headers.get("ratelimit")}`);
       assert.equal(res.headers.get("ratelimit-policy"), '"three";q=3;w=60, "hour";q=5;w=3600');
     }
     for (const method of ["GET", "HEAD"]) {
       const res = await ask(who, method);
       assert.equal(res.status, 429);
-      assert.match(res.headers.get("ratelimit") ?? "", /"three";r=0;t=(20|19)$/);
+      const wait = res.headers.get("retry-after") ?? "";
+      assert.ok(Number(wait) <= 20 && Number(wait) > 20 - slow, wait);
+      assert.ok(res.headers.get("ratelimit")?.endsWith(`"three";r=0;t=${wait}`));
       assert.equal(res.headers.get("ratelimit-policy"), '"three";q=3;w=60, "hour";q=5;w=3600');
-      assert.match(res.headers.get("retry-after") ?? "", /^(20|19)$/);
       assert.equal(res.headers.get("content-type"), "application/problem+json");
       assert.equal(res.headers.get("cache-control"), "no-store");
       assert.equal(res.headers.get("x-content-type-options"), "nosniff");
@@ -140,7 +144,7 @@ for (const [name, start] of Object.entries(frameworks)) {
       if (method === "HEAD") assert.equal(body, "");
       else {
         const { detail, ...rest } = JSON.parse(body) as Record<string, unknown>;
-        assert.match(String(detail), /^too many requests: the limit three is exhausted; try again in (19|20)s$/);
+        assert.equal(detail, `too many requests: the limit three is exhausted; try again in ${wait}s`);
         assert.deepEqual(rest, {
           type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
           title: "Request cannot be satisfied as assigned quota has been exceeded",
