@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// The middleware of a real gateway is asked, and what it costs is above nothing.
+// The middleware of a real gateway is asked, and what it costs is above nothing, also where the bare handler has to wait for a processor.
 func TestMiddlewareAlone(t *testing.T) {
 	for _, by := range []string{ByAPIKey, ByHeader} {
-		b := &httpBed{HTTPing: HTTPing{By: by, KeyCount: 10, Pairs: 2, Duration: time.Millisecond, Setup: Setup{Temp: t.TempDir()}}, folder: t.TempDir()}
+		b := &httpBed{HTTPing: HTTPing{By: by, KeyCount: 10, Pairs: 2, Duration: 200 * time.Millisecond, Setup: Setup{Temp: t.TempDir()}}, folder: t.TempDir()}
 		if err := b.check(); err != nil {
 			t.Fatal(err)
 		}
