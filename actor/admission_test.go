@@ -128,7 +128,8 @@ func TestOverloadExact(t *testing.T) {
 	}
 }
 
-// TestOverloadFromOutside counts in real time, on a real disk, what a caller can count: never more than 100 + 1,000·t.
+// TestOverloadFromOutside counts in real time, on a real disk, what a caller can count: never more than 100 + 1,000·t. It goes on for a second, or on
+// a slow machine until some has come back.
 func TestOverloadFromOutside(t *testing.T) {
 	s := start(t, Config{Replicas: []Replica{open(t, storage.Config{FS: vfs.Default, Dir: t.TempDir()})}})
 	var (
@@ -138,7 +139,7 @@ func TestOverloadFromOutside(t *testing.T) {
 	began := time.Now()
 	for range 16 {
 		wait.Go(func() {
-			for time.Since(began) < time.Second {
+			for time.Since(began) < time.Second || admitted.Load() <= 100 { // more than the bucket had at first
 				if spendAll(t, s, spend("one", 1, "fast"), 1) == 0 {
 					continue
 				}
@@ -150,9 +151,6 @@ func TestOverloadFromOutside(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if got := admitted.Load(); got <= 100 {
-		t.Errorf("only %d were admitted", got)
-	}
 }
 
 // TestTwoOwners has two Systems decide for one key on the same registers: each token is admitted by one of them at most.
