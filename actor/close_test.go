@@ -152,44 +152,46 @@ func TestCloseUnderLoad(t *testing.T) {
 
 // TestReplicaEnds closes the Store under a System: what needs it fails at once.
 func TestReplicaEnds(t *testing.T) {
-	fs := vfs.NewMem()
-	store, err := storage.Open(storage.Config{FS: fs, Dir: "data", Now: clock.New().Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found(t, store)
-	s := start(t, Config{Replicas: []Replica{store}})
-	decide(t, s, spend("a", 4, "demo"))
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	for i := range 5 {
-		if _, err := s.Check(t.Context(), spend("a", 1, "demo")); !errors.Is(err, limit.ErrUnavailable) {
-			t.Errorf("a check after the store was closed: %v, want unavailable", err)
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.NewMem()
+		store, err := storage.Open(storage.Config{FS: fs, Dir: "data", Now: clock.New().Now})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := s.Check(t.Context(), spend(strconv.Itoa(i), 1, "demo")); !errors.Is(err, limit.ErrUnavailable) {
-			t.Errorf("a check of a new key after the store was closed: %v, want unavailable", err)
+		found(t, store)
+		s := start(t, Config{Replicas: []Replica{store}})
+		decide(t, s, spend("a", 4, "demo"))
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := s.Reset(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
-		t.Errorf("a reset after the store was closed: %v, want unavailable", err)
-	}
-	if _, err := s.Inspect(t.Context(), "b", limit.Named("demo"), ""); !errors.Is(err, limit.ErrUnavailable) {
-		t.Errorf("inspected registers of a store that is closed: %v", err)
-	}
-	if in := inspect(t, s, limit.Named("demo")); !in.Awake || in.Tokens != 6 || in.Registers[0].Error == "" {
-		t.Errorf("inspected an actor whose store is closed: %+v, want 6 tokens and a register that cannot be read", in)
-	}
-	if d, err := s.Check(t.Context(), spend("a", 11, "demo")); err != nil || d.Allowed {
-		t.Errorf("a denial needs no store: %+v, %v", d, err)
-	}
-	if took := time.Since(began); took > MaxWait/2 {
-		t.Errorf("all that took %v", took)
-	}
-	// Another life on the same registers.
-	again := start(t, Config{Replicas: []Replica{open(t, storage.Config{FS: fs})}})
-	if got := drain(t, again, "a", "demo"); got != 6 {
-		t.Errorf("the next life admitted %d after 4 of 10, want 6", got)
-	}
+		began := time.Now()
+		for i := range 5 {
+			if _, err := s.Check(t.Context(), spend("a", 1, "demo")); !errors.Is(err, limit.ErrUnavailable) {
+				t.Errorf("a check after the store was closed: %v, want unavailable", err)
+			}
+			if _, err := s.Check(t.Context(), spend(strconv.Itoa(i), 1, "demo")); !errors.Is(err, limit.ErrUnavailable) {
+				t.Errorf("a check of a new key after the store was closed: %v, want unavailable", err)
+			}
+		}
+		if err := s.Reset(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
+			t.Errorf("a reset after the store was closed: %v, want unavailable", err)
+		}
+		if _, err := s.Inspect(t.Context(), "b", limit.Named("demo"), ""); !errors.Is(err, limit.ErrUnavailable) {
+			t.Errorf("inspected registers of a store that is closed: %v", err)
+		}
+		if in := inspect(t, s, limit.Named("demo")); !in.Awake || in.Tokens != 6 || in.Registers[0].Error == "" {
+			t.Errorf("inspected an actor whose store is closed: %+v, want 6 tokens and a register that cannot be read", in)
+		}
+		if d, err := s.Check(t.Context(), spend("a", 11, "demo")); err != nil || d.Allowed {
+			t.Errorf("a denial needs no store: %+v, %v", d, err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("all that took %v", took)
+		}
+		// Another life on the same registers.
+		again := start(t, Config{Replicas: []Replica{open(t, storage.Config{FS: fs})}})
+		if got := drain(t, again, "a", "demo"); got != 6 {
+			t.Errorf("the next life admitted %d after 4 of 10, want 6", got)
+		}
+	})
 }
