@@ -26,7 +26,7 @@ func TestActivityCounts(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
-	s := start(t, Config{Shards: 1 + random.IntN(4)})
+	s := start(t, Config{Shards: 1 + random.IntN(4), IdleAfter: time.Hour})
 	want, names := map[string]Said{}, []string{"demo", "fast", "odd"}
 	checks := 200 + random.IntN(200)
 	for range checks {

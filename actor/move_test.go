@@ -398,7 +398,7 @@ func TestManyPlacements(t *testing.T) {
 		}
 	}
 	v := c.viewer()
-	s := v.start(t, Config{Shards: 1})
+	s := v.start(t, Config{Shards: 1, IdleAfter: time.Hour})
 	for i := range 1000 {
 		decide(t, s, spend(fmt.Sprint("key:", i), 1, "demo"))
 	}

@@ -37,6 +37,7 @@ func TestPanic(t *testing.T) {
 				panic("a bug")
 			}
 		},
+		IdleAfter: time.Hour,
 	})
 	ctx := t.Context()
 	decide(t, s, spend("bad", 3, "demo"))

@@ -27,7 +27,7 @@ func search(tb testing.TB, s *System, q Search) (keys []string, complete bool) {
 }
 
 func TestSearch(t *testing.T) {
-	s := start(t, Config{Shards: 3})
+	s := start(t, Config{Shards: 3, IdleAfter: time.Hour})
 	for _, key := range []string{"user:1", "user:12", "user:2", "org:1"} {
 		decide(t, s, spend(key, 1, "slow"))
 	}
@@ -91,7 +91,7 @@ func TestSearchWhileKeysCome(t *testing.T) {
 		key := "stays:" + strconv.Itoa(10000+i)
 		want = append(want, key)
 		r := spend(key, 1, "slow")
-		r.ID = "remembered" // for half a minute
+		r.Receipt = true // which is remembered for ten minutes
 		decide(t, s, r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/storage"
@@ -46,7 +47,7 @@ func (s *seeing) Reserve(rs []register.Reservation, done func([]register.Answer,
 // without a trace brings none along.
 func TestTraceReachesReplicas(t *testing.T) {
 	replica := &seeing{Store: open(t, storage.Config{})}
-	s := start(t, Config{Replicas: []Replica{replica}, Shards: 1})
+	s := start(t, Config{Replicas: []Replica{replica}, Shards: 1, IdleAfter: time.Hour})
 	ask := func(trace limit.Trace, cost int64) {
 		t.Helper()
 		ctx := t.Context()
