@@ -330,6 +330,7 @@ func TestDrainTellsWhatTheLeaderKnows(t *testing.T) {
 	h.halted.Store(true)
 	stranger := a.rig.chair("a", 99) // waits to be let in, for its name is taken
 	stranger.config.Join = []string{a.config.BindGossip}
+	stranger.config.tuning.patience = long // it waits until the end of the test
 	stranger.start()
 	for _, asked := range []*chair{a, b, stranger} {
 		left, err := asked.cluster.Drain(t.Context(), "b")
