@@ -12,6 +12,20 @@ import (
 // eventually is how long a test waits for what has to happen.
 const eventually = 60 * time.Second
 
+// soon waits until something holds.
+func soon(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	look, limit := time.NewTicker(5*time.Millisecond), time.After(eventually)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-limit:
+			t.Fatalf("it does not come true that %s", what)
+		}
+	}
+}
+
 // keyOf is a cluster key.
 func keyOf(t *testing.T, secret string) *key.Key {
 	t.Helper()
