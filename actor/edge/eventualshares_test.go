@@ -102,12 +102,14 @@ func (c *crowd) run(t *testing.T, seed uint64, lasts time.Duration) *came {
 }
 
 // Whatever the number of edges, the limit and how far the owner is: what is admitted beyond the limit stays within its bound; of a limit that is asked for more than it has, nearly all is
-// admitted; and of one that is asked for half of it, nearly nothing is denied that a strong limit would admit.
+// admitted; and of one that is asked for half of it, nearly nothing is denied that a strong limit would admit. Of a single crowd, which may ask for 150 tokens only, chance decides how nearly:
+// the average of all of them is held to more.
 func TestEventualWithinItsBounds(t *testing.T) {
 	runs := 30
 	if testing.Short() {
 		runs = 8
 	}
+	var admitted, denied []float64 // of each crowd, the part of what a strong limit admits, and the part of what was asked for
 	for range runs {
 		seed := rand.Uint64()
 		c := drawCrowd(rand.New(rand.NewPCG(seed, 0))) //nolint:gosec // likewise
@@ -117,9 +119,9 @@ func TestEventualWithinItsBounds(t *testing.T) {
 					const lasts = time.Minute
 					all := c.run(t, seed, lasts)
 					told := fmt.Sprintf("seed %d: %v: of %d tokens that were asked for, %d were admitted, %d by a strong limit", seed, &c, all.asked, all.got, all.exact)
-					few := int64(1)
+					few := int64(5)
 					if c.capacity < int64(2*c.edges) { // hardly more tokens than edges
-						few = 5
+						few = 10
 					}
 					within := c.sync + c.trip + time.Second
 					arrives := c.load * float64(c.refill) * within.Seconds() * 1.2
@@ -127,14 +129,32 @@ func TestEventualWithinItsBounds(t *testing.T) {
 					if bound := float64(c.capacity) + min(arrives, float64(c.edges-1)*whole) + 1; all.most > bound {
 						t.Errorf("%s, and %.0f more than came back meanwhile, of at most %.0f", told, all.most, bound)
 					}
-					switch {
-					case c.load > 1 && all.got < all.exact*95/100:
-						t.Errorf("%s: less than 95 %% of it", told)
-					case c.load < 1 && all.exact-all.got > all.asked*few/100:
+					if c.load > 1 {
+						admitted = append(admitted, min(float64(all.got)/float64(all.exact), 1))
+						if all.got < all.exact*85/100 {
+							t.Errorf("%s: less than 85 %% of it", told)
+						}
+						return
+					}
+					denied = append(denied, max(float64(all.exact-all.got)/float64(all.asked), 0))
+					if all.exact-all.got > all.asked*few/100 {
 						t.Errorf("%s: more than %d %% is denied", told, few)
 					}
 				})
 			})
 		}
 	}
+	if got := average(admitted); len(admitted) > 0 && got < 0.98 { // as a rule 0.999
+		t.Errorf("on average %.2f %% are admitted of what a strong limit admits, want 98 %%", 100*got)
+	}
+	if got := average(denied); got > 0.01 { // as a rule 0.0002
+		t.Errorf("on average %.2f %% are denied of half of the limit, want at most 1 %%", 100*got)
+	}
+}
+
+func average(of []float64) (sum float64) {
+	for _, x := range of {
+		sum += x / float64(len(of))
+	}
+	return sum
 }
