@@ -20,9 +20,10 @@ const outageLimits = `limits:
   own: {capacity: 8, refill: 1/1h, on_unavailable: local}
 `
 
-// outageDocument is of one gateway of two, so that a local bucket holds half.
+// outageDocument is of one gateway of two, so that a local bucket holds half. It waits for decisions on a busy machine too: a request that is
+// decided without the cluster before that is killed takes from the local bucket.
 const outageDocument = `
-cluster: {servers: [SERVERS], gateways: 2}
+cluster: {servers: [SERVERS], gateways: 2, decide_within: 10s}
 admin: {listen: ADMIN}
 proxy: {listen: PROXY, upstreams: {application: {urls: [http://APPLICATION]}}}
 answer: {debug: true}
