@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,23 +38,25 @@ const (
 // An envoyClient asks a rate limit service as Envoy does.
 type envoyClient struct {
 	*testing.T
-	conn *grpc.ClientConn
-	rls  ratelimitv3.RateLimitServiceClient
+	conn      *grpc.ClientConn
+	rls       ratelimitv3.RateLimitServiceClient
+	debug     string // the address with the metrics of the service
+	undecided int    // requests that were not decided, and asked again
 }
 
-// envoyOf asks the one at an address, in plain text if there is no configuration.
-func envoyOf(t *testing.T, address string, secure *tls.Config) *envoyClient {
+// envoyOf asks a service, in plain text if there is no configuration.
+func envoyOf(t *testing.T, face *process.Ratelimit, secure *tls.Config) *envoyClient {
 	t.Helper()
 	over := insecure.NewCredentials()
 	if secure != nil {
 		over = credentials.NewTLS(secure)
 	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(over))
+	conn, err := grpc.NewClient(face.GRPC, grpc.WithTransportCredentials(over))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
-	return &envoyClient{t, conn, ratelimitv3.NewRateLimitServiceClient(conn)}
+	return &envoyClient{T: t, conn: conn, rls: ratelimitv3.NewRateLimitServiceClient(conn), debug: face.Debug}
 }
 
 // envoyRequest has one descriptor, of keys and values in turn.
@@ -68,7 +71,7 @@ func envoyRequest(domain string, pairs ...string) *ratelimitv3.RateLimitRequest 
 // ask sends a request, again while nothing is decided.
 func (c *envoyClient) ask(r *ratelimitv3.RateLimitRequest) ratelimitv3.RateLimitResponse_Code {
 	c.Helper()
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; c.undecided++ {
 		answer, err := c.rls.ShouldRateLimit(c.Context(), r)
 		switch {
 		case err == nil:
@@ -79,11 +82,22 @@ func (c *envoyClient) ask(r *ratelimitv3.RateLimitRequest) ratelimitv3.RateLimit
 	}
 }
 
-// expect sends a request several times.
+// askedAgain matches the counts of checks that the service has asked of a second node too, of a cluster.
+var askedAgain = regexp.MustCompile(`(?m)^jeton_client_(?:hedges|retries)_total [1-9]`)
+
+// mayBeTwice says whether a request may have been charged twice: it was not decided in time, or a second node was asked beside one that was
+// silent, as on a machine that stalls.
+func (c *envoyClient) mayBeTwice() bool {
+	c.Helper()
+	text, _ := body(c.T, http.MethodGet, "http://"+c.debug+"/metrics", "")
+	return c.undecided > 0 || askedAgain.MatchString(text)
+}
+
+// expect sends a request several times. Where one may have been charged twice, others may be denied early; none is admitted late.
 func (c *envoyClient) expect(what string, r *ratelimitv3.RateLimitRequest, want ...ratelimitv3.RateLimitResponse_Code) {
 	c.Helper()
 	for i, code := range want {
-		if got := c.ask(r); got != code {
+		if got := c.ask(r); got != code && (got != denies || !c.mayBeTwice()) {
 			c.Errorf("%s: answer %d is %v, want %v", what, i+1, got, code)
 		}
 	}
@@ -140,7 +154,7 @@ func TestRatelimitBehindEnvoyGateway(t *testing.T) {
 	ca := authority.New(t, "envoy-gateway")
 	files := authority.Write(t, t.TempDir(), ca.Issue(t, "envoy-ratelimit"), ca)
 	cluster := process.StartCluster(t, process.Build(t), 3, "limits: {}")
-	server := newControl(t, ca, "")
+	server := newControl(t, ca, loopback(t)) // at a port that no connection takes while it is away
 	environ := []string{
 		"RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "RUNTIME_IGNOREDOTFILES=true", "RUNTIME_WATCH_ROOT=false", "USE_STATSD=false", "CONFIG_TYPE=GRPC_XDS_SOTW",
 		"CONFIG_GRPC_XDS_SERVER_URL=" + server.address, "CONFIG_GRPC_XDS_NODE_ID=envoy-ratelimit", "CONFIG_GRPC_XDS_SERVER_USE_TLS=true",
@@ -152,7 +166,7 @@ func TestRatelimitBehindEnvoyGateway(t *testing.T) {
 	binary := process.BuildRatelimit(t)
 	face := process.StartRatelimit(t, binary, environ...)
 	shown := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: []tls.Certificate{ca.Issue(t, "envoy").TLS(t)}}
-	envoy := envoyOf(t, face.GRPC, shown)
+	envoy := envoyOf(t, face, shown)
 	envoy.ready("ratelimit")
 	if text, code := body(t, http.MethodGet, "http://"+face.HTTP+"/healthcheck", ""); code != http.StatusOK || text != "OK" {
 		t.Errorf("the health check says %d %s", code, text)
@@ -165,7 +179,7 @@ func TestRatelimitBehindEnvoyGateway(t *testing.T) {
 	if _, err := envoy.rls.ShouldRateLimit(t.Context(), of("a")); grpcstatus.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "no configuration has come") {
 		t.Errorf("without a configuration: %v", err)
 	}
-	if _, err := envoyOf(t, face.GRPC, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool()}).rls.ShouldRateLimit(t.Context(), of("a")); grpcstatus.Code(err) != codes.Unavailable || strings.Contains(err.Error(), "configuration") {
+	if _, err := envoyOf(t, face, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool()}).rls.ShouldRateLimit(t.Context(), of("a")); grpcstatus.Code(err) != codes.Unavailable || strings.Contains(err.Error(), "configuration") {
 		t.Errorf("without a certificate: %v", err)
 	}
 	if log := face.Log(); !strings.Contains(log, "REDIS_URL") || !strings.Contains(log, "JETON_CLUSTER, or JETON_DATA, says where they are") || strings.Contains(log, "the-password") {
@@ -210,7 +224,7 @@ func TestRatelimitBehindEnvoyGateway(t *testing.T) {
 		t.Errorf("it ends with %d:\n%s", code, face.Log())
 	}
 	face = process.StartRatelimit(t, binary, environ...)
-	envoy = envoyOf(t, face.GRPC, shown)
+	envoy = envoyOf(t, face, shown)
 	envoy.ready("envoy.service.ratelimit.v3.RateLimitService")
 	await(t, "the configuration comes again", func() bool {
 		text, _ := body(t, http.MethodGet, "http://"+face.Debug+"/rlconfig", "")
@@ -296,7 +310,7 @@ func TestRatelimitWithFiles(t *testing.T) {
 	environ := []string{"RUNTIME_ROOT=" + root, "RUNTIME_SUBDIRECTORY=ratelimit", "MERGE_DOMAIN_CONFIG=true", "JETON_DATA=" + filepath.Join(root, "data")}
 	face := process.StartRatelimit(t, binary, environ...)
 	face.WaitForLog("this process keeps buckets of its own")
-	envoy := envoyOf(t, face.GRPC, nil)
+	envoy := envoyOf(t, face, nil)
 	envoy.ready("ratelimit")
 	question := `{"domain": "shop", "descriptors": [{"entries": [{"key": "client", "value": "a"}]}]}`
 	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
@@ -325,7 +339,7 @@ func TestRatelimitWithFiles(t *testing.T) {
 
 	face.Kill()
 	face = process.StartRatelimit(t, binary, environ...)
-	envoy = envoyOf(t, face.GRPC, nil)
+	envoy = envoyOf(t, face, nil)
 	envoy.ready("")
 	envoy.expect("after a kill", envoyRequest("shop", "client", "a"), denies)
 	put("a.yaml", "domain: shop\ndescriptors:\n- {key: client, rate_limit: {unit: year, requests_per_unit: 2}}\n- {key: more, rate_limit: {unit: year, requests_per_unit: 1}}\n")
@@ -356,7 +370,7 @@ func TestRatelimitAsksOverTLS(t *testing.T) {
 			"JETON_TLS_CERT="+files.Cert, "JETON_TLS_KEY="+files.Key, "JETON_TLS_CA="+files.CA)
 	}
 	face := start(ca)
-	envoy := envoyOf(t, face.GRPC, nil)
+	envoy := envoyOf(t, face, nil)
 	envoy.ready("ratelimit")
 	envoy.expect("over TLS", envoyRequest("d", "k", "v"), admits, denies)
 	stranger := start(other)

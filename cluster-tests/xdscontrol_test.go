@@ -30,12 +30,9 @@ type control struct {
 	said *discoveryv3.DiscoveryRequest // last
 }
 
-// newControl starts one at an address; empty for any.
+// newControl starts one at an address.
 func newControl(t *testing.T, ca *authority.Authority, address string) *control {
 	t.Helper()
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
