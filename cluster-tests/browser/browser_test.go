@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what is to happen on a page at last.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // A browser is a Chromium without a window.
 type browser struct {
