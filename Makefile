@@ -100,7 +100,7 @@ test-exhaustive: ## run what goes without the race detector: the model check, pl
 
 .PHONY: test-process
 test-process: ## run the tests that start and kill processes
-	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 40m ./cluster-tests
+	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 90m ./cluster-tests
 
 .PHONY: doors-clients
 doors-clients: ## have clients of Redis in other languages ask a cluster, as docs/redis-clients.md shows; installs them

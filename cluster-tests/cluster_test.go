@@ -196,7 +196,7 @@ func (d *drill) ring(m *process.Member) (s status) {
 // settled returns when so many nodes share all partitions, and none is under way.
 func (d *drill) settled(m *process.Member, nodes int) status {
 	d.Helper()
-	ctx, cancel := context.WithTimeout(d.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(d.Context(), process.Patience)
 	defer cancel()
 	for {
 		s := d.ring(m)
@@ -213,7 +213,7 @@ func (d *drill) settled(m *process.Member, nodes int) status {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
 			d.logs()
-			d.Fatalf("%d nodes do not share all partitions after a minute: %+v", nodes, s)
+			d.Fatalf("%d nodes do not share all partitions after minutes: %+v", nodes, s)
 		}
 	}
 }
@@ -354,9 +354,9 @@ func TestClusterTwoOfThreeDead(t *testing.T) {
 	back := time.Now()
 	for status := 0; status != http.StatusOK; {
 		status = request(t, http.MethodPost, "http://"+d.cluster.Members[0].HTTP+"/v1/check", `{"key":"alone","limits":["slow"]}`).status
-		if time.Since(back) > time.Minute {
+		if time.Since(back) > process.Patience {
 			d.logs()
-			t.Fatalf("not serving a minute after one of two dead nodes was started again: %d", status)
+			t.Fatalf("not serving minutes after one of two dead nodes was started again: %d", status)
 		}
 	}
 	t.Logf("serving %v after one of the two was started again", time.Since(back).Round(10*time.Millisecond))
@@ -421,7 +421,7 @@ func recovered(t *testing.T, restarted bool) {
 		if status == http.StatusTooManyRequests && decision.Limits[0].Remaining == 0 {
 			break
 		}
-		if status == http.StatusOK || time.Since(began) > time.Minute {
+		if status == http.StatusOK || time.Since(began) > process.Patience {
 			d.logs()
 			t.Fatalf("after a recovery: %d %+v, want every bucket emptied", status, decision)
 		}

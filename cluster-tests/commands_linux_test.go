@@ -227,7 +227,7 @@ func (s *shell) background(c transcript.Command, text string) {
 	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(time.Minute); ; {
+	for late := time.After(process.Patience); ; {
 		printed, err := os.ReadFile(s.output())
 		if err == nil && serves.Match(printed) {
 			return
@@ -235,7 +235,7 @@ func (s *shell) background(c transcript.Command, text string) {
 		select {
 		case <-tick.C:
 		case <-late:
-			s.Fatalf("%s:%d: %s\ndoes not serve after a minute, and printed\n%s", s.page, c.Line, text, printed)
+			s.Fatalf("%s:%d: %s\ndoes not serve after minutes, and printed\n%s", s.page, c.Line, text, printed)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestConsoleOfANodeThatIsLost(t *testing.T) {
 // awaitView waits for a view of a console that is so.
 func awaitView(t *testing.T, what string, views <-chan activity.View, so func(*activity.View) bool) {
 	t.Helper()
-	late, last := time.After(time.Minute), activity.View{}
+	late, last := time.After(process.Patience), activity.View{}
 	for {
 		select {
 		case v, ok := <-views:
@@ -98,7 +98,7 @@ func awaitView(t *testing.T, what string, views <-chan activity.View, so func(*a
 			}
 			last = v
 		case <-late:
-			t.Fatalf("after a minute it is still not so: %s: %+v", what, last)
+			t.Fatalf("after minutes it is still not so: %s: %+v", what, last)
 		}
 	}
 }

@@ -118,14 +118,14 @@ func TestDevHasAGateway(t *testing.T) {
 // eventually returns when something is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(process.Patience)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for !so() {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatal("after a minute it is still not so: ", what)
+			t.Fatal("after minutes it is still not so: ", what)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func limitedFiles(c *process.Cluster, m *process.Member) (full func() (room func
 func (d *drill) fill(m *process.Member) {
 	d.Helper()
 	node := newDirect(d.T, m)
-	ctx, cancel := context.WithTimeout(d.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(d.Context(), process.Patience)
 	defer cancel()
 	for batch := 0; ; batch++ {
 		var asked pb.CheckBatchRequest

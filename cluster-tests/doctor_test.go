@@ -48,7 +48,7 @@ func (d *diagnosis) finds(heading string, parts ...string) bool {
 // until diagnoses until it is as it should be.
 func until(t *testing.T, what string, diagnose func() diagnosis, so func(*diagnosis) bool) diagnosis {
 	t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(process.Patience)
 	for {
 		d := diagnose()
 		if so(&d) {

@@ -295,9 +295,9 @@ func (b *besieged) wait(so func() bool, otherwise func() string) {
 	b.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !so(); <-tick.C {
+	for end := time.Now().Add(process.Patience); !so(); <-tick.C {
 		if time.Now().After(end) {
-			b.Fatal("after a minute: ", otherwise())
+			b.Fatal("after minutes: ", otherwise())
 		}
 	}
 }

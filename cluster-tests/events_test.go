@@ -50,7 +50,7 @@ func (d *drill) until(what string, so func() bool) {
 	d.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(lasting(time.Minute, 3*time.Minute)); !so(); <-tick.C {
+	for end := time.Now().Add(process.Patience); !so(); <-tick.C {
 		if time.Now().After(end) {
 			d.logs()
 			d.Fatalf("it is still not so that %s", what)

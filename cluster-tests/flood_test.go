@@ -53,7 +53,7 @@ func TestFloodOfInventedKeys(t *testing.T) {
 	if node.Resident() == 0 {
 		t.Skip("this system does not tell how much memory a process has")
 	}
-	honest, err := client.New(client.Config{Server: node.GRPC, Timeout: time.Minute})
+	honest, err := client.New(client.Config{Server: node.GRPC, Timeout: process.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func newStreams(t *testing.T, c *process.Cluster, key string, names ...string) *
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cl.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	s := &streams{t: t, cluster: c, client: cl, ctx: ctx, key: key, names: names, charges: map[string]int64{}}
 	for range manyStreams {
@@ -231,14 +231,14 @@ func (s *streams) last(d time.Duration) {
 	}
 }
 
-// has is what a bucket has left, less what it is overdrawn by, once that is so many, or what it has after two minutes.
+// has is what a bucket has left, less what it is overdrawn by, once that is so many, or what it has after minutes.
 func (s *streams) has(name string, want int64) int64 {
 	s.t.Helper()
 	var in struct {
 		Tokens int64 `json:"tokens"`
 		Debt   int64 `json:"debt"`
 	}
-	for end := time.Now().Add(2 * time.Minute); ; pause(s.ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(process.Patience); ; pause(s.ctx, 50*time.Millisecond) {
 		in.Debt = 0 // none is left out
 		if s.page(s.cluster.Members[0], name, &in); in.Tokens-in.Debt == want || time.Now().After(end) {
 			return in.Tokens - in.Debt
@@ -308,7 +308,7 @@ func (s *streams) ended() {
 func (s *streams) page(m *process.Member, name string, into any) {
 	s.t.Helper()
 	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); pause(s.ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(process.Patience); time.Now().Before(end); pause(s.ctx, 50*time.Millisecond) {
 		if err = s.read(m, name, into); err == nil {
 			return
 		}

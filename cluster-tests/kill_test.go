@@ -70,7 +70,7 @@ func (s *siege) live(life int) {
 		s.t.Fatal(err)
 	}
 	defer c.Close() //nolint:errcheck // its server is gone
-	ctx, stop := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(s.t.Context(), process.Patience)
 	defer stop()
 	admitted := make(chan struct{})
 	enough := make(chan struct{})
@@ -92,7 +92,7 @@ func (s *siege) live(life int) {
 		select {
 		case <-admitted:
 		case <-ctx.Done():
-			s.t.Fatalf("life %d: too little was admitted in a minute; the node said:\n%s", life, node.Log())
+			s.t.Fatalf("life %d: too little was admitted in minutes; the node said:\n%s", life, node.Log())
 		}
 	}
 	close(enough)

@@ -273,7 +273,7 @@ func (k *kubelet) launch(name string, spec podSpec) *pod {
 // ready returns when the pod's readiness probe succeeds.
 func (k *kubelet) ready(pods ...*pod) {
 	k.Helper()
-	ctx, cancel := context.WithTimeout(k.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(k.Context(), process.Patience)
 	defer cancel()
 	for _, p := range pods {
 		c := p.spec.Containers[0]
@@ -375,7 +375,7 @@ type podStatus struct {
 // settled returns when so many nodes are members, share all partitions, and none is under way.
 func (k *kubelet) settled(p *pod, nodes int) (s podStatus) {
 	k.Helper()
-	for late := time.Now().Add(2 * time.Minute); ; {
+	for late := time.Now().Add(process.Patience); ; {
 		s = podStatus{}
 		text, err := k.run(p.host, p.env, []string{"cluster", "status", "--output", "json"})
 		if err == nil {
@@ -391,7 +391,7 @@ func (k *kubelet) settled(p *pod, nodes int) (s podStatus) {
 			return s
 		}
 		if time.Now().After(late) {
-			k.Fatalf("%d nodes do not share all partitions after two minutes: %v %+v; %s said:\n%s", nodes, err, s, p.name, p.Log())
+			k.Fatalf("%d nodes do not share all partitions after minutes: %v %+v; %s said:\n%s", nodes, err, s, p.name, p.Log())
 		}
 		<-time.After(100 * time.Millisecond)
 	}

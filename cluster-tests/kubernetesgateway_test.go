@@ -43,13 +43,13 @@ func TestKubernetesGateway(t *testing.T) {
 		gateway := k.launch("jeton-gateway-x", k.manifest.find(t, "Deployment", "jeton-gateway").Spec.Template.Spec)
 		k.ready(gateway)
 		// What passes before the gateway knows the limit, or has its first decision in time, is no matter here.
-		for late := time.Now().Add(time.Minute); ; {
+		for late := time.Now().Add(process.Patience); ; {
 			got := request(t, http.MethodGet, "http://"+gateway.address+":7780/", "")
 			if got.status == http.StatusTooManyRequests && strings.Contains(got.body, "the limit api is exhausted") && reached.Load() > 0 {
 				break
 			}
 			if time.Now().After(late) {
-				t.Fatalf("answered %d after a minute, %d passed: %s\n%s", got.status, reached.Load(), got.body, gateway.Log())
+				t.Fatalf("answered %d after minutes, %d passed: %s\n%s", got.status, reached.Load(), got.body, gateway.Log())
 			}
 			<-time.After(20 * time.Millisecond)
 		}

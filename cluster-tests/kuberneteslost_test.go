@@ -49,7 +49,7 @@ func TestKubernetesMajorityLost(t *testing.T) {
 // recover recovers a cluster at a pod. It is asked for again where the name of a pod that has just started still leads to its old address.
 func (k *kubelet) recover(p *pod, lost string) {
 	k.Helper()
-	for late := time.Now().Add(time.Minute); ; {
+	for late := time.Now().Add(process.Patience); ; {
 		out, err := k.run(p.host, p.env, []string{"cluster", "recover", "--lost", lost, "--yes"})
 		k.Log(out)
 		if err == nil {

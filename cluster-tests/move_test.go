@@ -83,7 +83,7 @@ func TestMoveToNewMachines(t *testing.T) {
 	fresh := d.cluster.Members[len(old):]
 	d.settled(fresh[0], 6)
 	for _, m := range old {
-		for _, args := range [][]string{{"cluster", "drain", m.Name, "--timeout", "1m"}, {"cluster", "remove", m.Name}} {
+		for _, args := range [][]string{{"cluster", "drain", m.Name, "--timeout", "3m"}, {"cluster", "remove", m.Name}} {
 			if args[1] == "remove" {
 				if code := m.Stop(); code != 0 {
 					t.Fatalf("%s: exit code %d: %s", m.Name, code, m.Log())

@@ -100,7 +100,7 @@ func (p *partition) healed() (at time.Time) {
 // agreed returns the leader once all members report the same state of the cluster and the same leader, which is not but.
 func (p *partition) agreed(members []*process.Member, but string) (leader string) {
 	p.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(process.Patience)
 	for {
 		first := p.view(members[0])
 		same := first.Leader != "" && first.Leader != but && first.Moves.Left == 0
@@ -114,7 +114,7 @@ func (p *partition) agreed(members []*process.Member, but string) (leader string
 		case <-time.After(50 * time.Millisecond):
 		case <-deadline:
 			p.logs()
-			p.Fatalf("the nodes do not agree after a minute: %+v", first)
+			p.Fatalf("the nodes do not agree after minutes: %+v", first)
 		}
 	}
 }

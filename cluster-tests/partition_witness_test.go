@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
 
 // A witness stands between a load and its client, and knows what became of every check as soon as it has ended.
@@ -53,7 +54,7 @@ func (w *witness) await(after time.Time, n int, wanted func(seen) bool, meaning 
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(2 * time.Minute)
+	deadline := time.After(process.Patience)
 	at, run := 0, 0
 	var last error
 	for {
@@ -77,7 +78,7 @@ func (w *witness) await(after time.Time, n int, wanted func(seen) bool, meaning 
 		select {
 		case <-tick.C:
 		case <-deadline:
-			w.t.Fatalf("%s: never were %d checks in a row %s, for two minutes; the last one that was not: %v", w.name, n, meaning, last)
+			w.t.Fatalf("%s: never were %d checks in a row %s, for minutes; the last one that was not: %v", w.name, n, meaning, last)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (w *watched) firing() (names []string) {
 }
 
 // mostWaited is for how long an alert may take: a machine that stalls must not fail the test.
-const mostWaited = 3 * time.Minute
+const mostWaited = process.Patience
 
 // all waits until each of the alerts has fired, or, if they are to resolve, until none of them fires.
 func (w *watched) all(fire bool, alerts ...string) {

@@ -72,7 +72,7 @@ func (s *site) heard(address string) {
 	s.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); ; <-tick.C {
+	for end := time.Now().Add(process.Patience); ; <-tick.C {
 		if a := s.send("GET", address, "/", "", map[string][]string{}); strings.Contains(a.header.Get("RateLimit-Policy"), ";w=") {
 			return
 		}

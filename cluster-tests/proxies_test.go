@@ -305,7 +305,7 @@ func (s *site) raw(address, head string) (status int) {
 		s.Fatalf("the proxy is not there any more: %v", err)
 	}
 	defer c.Close() //nolint:errcheck // all is said
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(process.Patience)); err != nil {
 		s.Fatal(err)
 	}
 	body := ""

@@ -71,7 +71,7 @@ func envoyRequest(domain string, pairs ...string) *ratelimitv3.RateLimitRequest 
 // ask sends a request, again while nothing is decided.
 func (c *envoyClient) ask(r *ratelimitv3.RateLimitRequest) ratelimitv3.RateLimitResponse_Code {
 	c.Helper()
-	for end := time.Now().Add(time.Minute); ; c.undecided++ {
+	for end := time.Now().Add(process.Patience); ; c.undecided++ {
 		answer, err := c.rls.ShouldRateLimit(c.Context(), r)
 		switch {
 		case err == nil:
@@ -106,7 +106,7 @@ func (c *envoyClient) expect(what string, r *ratelimitv3.RateLimitRequest, want 
 // ready waits until the health protocol says that a service serves.
 func (c *envoyClient) ready(service string) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.Context(), process.Patience)
 	defer cancel()
 	watch, err := grpc_health_v1.NewHealthClient(c.conn).Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: service}, grpc.WaitForReady(true))
 	for err == nil {
@@ -123,7 +123,7 @@ func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for end := time.Now().Add(time.Minute); !is(); <-ticker.C {
+	for end := time.Now().Add(process.Patience); !is(); <-ticker.C {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain: ", what)
 		}

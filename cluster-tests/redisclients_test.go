@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
@@ -115,7 +114,7 @@ func (r redisClient) versionHere(t *testing.T) string {
 // play has the client play its story with a node, which is killed where the story says so, and returns what it said.
 func (r redisClient) play(t *testing.T, m *process.Member) (said string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.command[0], append(r.command[1:len(r.command):len(r.command)], m.Redis)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = "redisclients", append(os.Environ(), "SHA="+redisRateSHA), os.Stderr

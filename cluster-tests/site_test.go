@@ -75,7 +75,7 @@ func newSiteOf(t *testing.T, c *process.Cluster) *site {
 	s.app = app.Listener.Addr().String()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	s.client = &http.Client{Transport: transport, Timeout: time.Minute}
+	s.client = &http.Client{Transport: transport, Timeout: process.Patience}
 	return s
 }
 
@@ -167,7 +167,7 @@ func (s *site) until(n *process.Node, so func() bool) {
 	s.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !so(); <-tick.C {
+	for end := time.Now().Add(process.Patience); !so(); <-tick.C {
 		if time.Now().After(end) {
 			s.Fatalf("it is still not so; the process said:\n%s", n.Log())
 		}

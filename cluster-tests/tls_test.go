@@ -108,7 +108,7 @@ var answered = regexp.MustCompile(`(?m)^jeton_rpc_seconds_count{code="OK",method
 // await waits until something is so.
 func (c *secureCluster) await(what string, so func() bool) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(c.Context(), process.Patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -129,7 +129,7 @@ func (c *secureCluster) spread(m *process.Member, config *tls.Config) {
 		c.Fatal(err)
 	}
 	defer conn.Close() //nolint:errcheck // it has been answered
-	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.Context(), process.Patience)
 	defer cancel()
 	for i := range 60 {
 		request := limit.Request{Key: fmt.Sprint(m.Name, i), Limits: []limit.Ref{limit.Named("api")}, Cost: 1}
@@ -200,7 +200,7 @@ func TestCertificatesAreReplacedUnderLoad(t *testing.T) {
 	defer cancel()
 	var load sync.WaitGroup
 	var kept, fresh atomic.Int64
-	lasting, err := client.New(client.Config{Servers: c.cluster.Servers(), TLS: older, Timeout: time.Minute})
+	lasting, err := client.New(client.Config{Servers: c.cluster.Servers(), TLS: older, Timeout: process.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestCertificatesAreReplacedUnderLoad(t *testing.T) {
 	for i, config := range []*tls.Config{older, newer} {
 		load.Go(func() { // over a connection for each
 			for ctx.Err() == nil {
-				one, err := client.New(client.Config{Servers: c.cluster.Servers(), TLS: config, Timeout: time.Minute})
+				one, err := client.New(client.Config{Servers: c.cluster.Servers(), TLS: config, Timeout: process.Patience})
 				if err != nil {
 					t.Error(err)
 					return

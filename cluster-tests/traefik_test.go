@@ -101,7 +101,7 @@ func (p *traefikPair) ask(ctx context.Context, proxy int, client string) (int, h
 // sure sends a request until it is decided: a node that was killed may need a moment.
 func (p *traefikPair) sure(proxy int, client string) (int, http.Header) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.Context(), process.Patience)
 	defer cancel()
 	for {
 		status, header, err := p.ask(ctx, proxy, client)
@@ -228,9 +228,9 @@ func (p *traefikPair) more(proxy, n int) {
 	p.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end, target := time.Now().Add(time.Minute), p.passed(proxy)+n; p.passed(proxy) < target; <-tick.C {
+	for end, target := time.Now().Add(process.Patience), p.passed(proxy)+n; p.passed(proxy) < target; <-tick.C {
 		if time.Now().After(end) {
-			p.Fatalf("proxy %d lets too little pass in a minute", proxy)
+			p.Fatalf("proxy %d lets too little pass in minutes", proxy)
 		}
 	}
 }

@@ -99,13 +99,13 @@ func newCrew(t *testing.T, nodes *process.Cluster) *crew {
 // await returns when so many more have been let in.
 func (c *crew) await(n int) {
 	c.Helper()
-	patience, end := context.WithTimeout(c.Context(), time.Minute)
+	patience, end := context.WithTimeout(c.Context(), process.Patience)
 	defer end()
 	for range n {
 		select {
 		case <-c.admitted:
 		case <-patience.Done():
-			c.Fatal("nobody was let in for a minute")
+			c.Fatal("nobody was let in for minutes")
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (w *worker) giveBack(permit limit.Receipt) {
 // allIn asks for all places at once, until they are free: nobody is inside any more, but for the dead, and those are forgotten.
 func (c *crew) allIn() {
 	c.Helper()
-	ctx, end := context.WithTimeout(c.Context(), time.Minute)
+	ctx, end := context.WithTimeout(c.Context(), process.Patience)
 	defer end()
 	for ctx.Err() == nil {
 		call := history.Call{Kind: history.KindCheck, Cost: places}

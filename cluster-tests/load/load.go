@@ -117,17 +117,20 @@ func (l *Load) Stop() {
 	l.checks.Wait()
 }
 
+// patience is how long Answered waits. It only ends tests that hang.
+const patience = 3 * time.Minute
+
 // Answered returns when n more checks have been answered, or have failed.
 func (l *Load) Answered(n int) {
 	l.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(2 * time.Minute)
+	deadline := time.After(patience)
 	for target := l.count() + n; l.count() < target; {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			l.t.Fatalf("%d of %d checks were not answered in two minutes", target-l.count(), n)
+			l.t.Fatalf("%d of %d checks were not answered in minutes", target-l.count(), n)
 		}
 	}
 }

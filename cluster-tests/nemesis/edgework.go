@@ -29,7 +29,7 @@ const (
 
 // add adds what a gateway says of this life. One that does not answer soon is left out.
 func (w *edgeWork) add(admin string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/metrics", http.NoBody)
 	if err != nil {

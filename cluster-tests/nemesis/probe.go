@@ -11,7 +11,7 @@ import (
 // Whether a key is stuck, when everything has been healed and the load has ended, is found out by asking for it, again and
 // again for this long: every bucket must be decided, and one that refills soon must admit.
 const (
-	probeFor     = 60 * time.Second
+	probeFor     = 3 * time.Minute
 	probeWithin  = 5 * time.Second
 	probeCallers = 64
 	refillsSoon  = 15 * time.Second

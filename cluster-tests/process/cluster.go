@@ -236,7 +236,7 @@ func (c *Cluster) begin(name, binary string, args []string) (*Node, error) {
 // Ready returns when the node says that it serves.
 func (m *Member) Ready() {
 	m.cluster.t.Helper()
-	ctx, cancel := context.WithTimeout(m.cluster.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(m.cluster.t.Context(), Patience)
 	defer cancel()
 	if err := m.Await(ctx); err != nil {
 		m.cluster.t.Fatalf("%v; it said:\n%s", err, m.Log())

@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// patience is how long a process may take to do what it is waited for. It only ends tests that hang.
-const patience = 60 * time.Second
+// Patience is how long a process may take to do what it is waited for, however slow the machine is. It only ends tests that hang.
+const Patience = 3 * time.Minute
 
 // binaries are those that were built, by their names. They are in a folder that Remove removes.
 var binaries struct {
@@ -298,12 +298,12 @@ func (n *Node) ExitCode() int {
 	select {
 	case <-n.exited:
 		return n.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
+	case <-time.After(Patience):
 	}
 	n.Signal(syscall.SIGQUIT)
 	select {
 	case <-n.exited:
-	case <-time.After(patience):
+	case <-time.After(Patience):
 	}
 	n.t.Fatalf("the process did not end; it said:\n%s", n.log)
 	return -1
@@ -320,7 +320,7 @@ func (n *Node) Log() string { return n.log.String() }
 
 func (n *Node) waitFor(pattern *regexp.Regexp) []string {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), Patience)
 	defer cancel()
 	for {
 		text, changed := n.log.now()
