@@ -397,7 +397,7 @@ func recovered(t *testing.T, restarted bool) {
 	d := newDrill(t)
 	survivor := d.cluster.Members[0]
 	for range 3 {
-		if status, _ := check(t, survivor.Node, "slow", "k"); status != http.StatusOK {
+		if status, _ := mustDecide(t, survivor.Node, "slow", "k"); status != http.StatusOK {
 			t.Fatalf("status %d", status)
 		}
 	}

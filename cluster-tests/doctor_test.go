@@ -90,10 +90,12 @@ func TestDoctorOfPaths(t *testing.T) {
 		lab.CutTCP("node-1", "node-2")
 		d := until(t, "two nodes do not reach each other", look, func(d *diagnosis) bool {
 			return d.finds("nodes-do-not-reach-one-another", "node-1 does not reach node node-2", "gRPC at", "gossip over TCP at", "raft at", "no answer in time") &&
-				d.finds("nodes-do-not-reach-one-another", "node-2 does not reach node node-1", "gRPC at", "gossip over TCP at", "raft at")
+				d.finds("nodes-do-not-reach-one-another", "node-2 does not reach node node-1", "gRPC at", "gossip over TCP at", "raft at") &&
+				// Nor is more found than was cut, but where the machine stalls.
+				!d.finds("nodes-do-not-reach-one-another", "UDP") && !d.finds("nodes-do-not-reach-one-another", "node-3")
 		})
-		if d.finds("nodes-do-not-reach-one-another", "UDP") || d.finds("nodes-do-not-reach-one-another", "node-3") || d.code != 1 {
-			t.Errorf("more is found than was cut: %s", d.text)
+		if d.code != 1 {
+			t.Errorf("exit code %d: %s", d.code, d.text)
 		}
 		if testing.Verbose() {
 			out, errs, _ := process.Run(t, binary, "doctor", "--server", c.Members[2].GRPC, "--cluster-key-file", c.KeyFile())
@@ -125,9 +127,9 @@ func TestDoctorOfACluster(t *testing.T) {
 		return d.finds("a-limit-denies-everything", "limit api has denied all of its") && d.finds("one-zone-has-a-majority", "zone z") &&
 			d.finds("decisions-are-kept-in-memory-only", "node-1, node-2, node-3")
 	})
-	if d := diagnose(t, binary, "--server", m.GRPC, "--least", "critical"); d.code != 0 {
-		t.Errorf("something is critical: %s", d.text)
-	}
+	until(t, "nothing is critical", func() diagnosis { return diagnose(t, binary, "--server", m.GRPC, "--least", "critical") }, func(d *diagnosis) bool {
+		return d.code == 0
+	})
 
 	options := []string{
 		"--data", m.Data, "--", "--listen-grpc", m.GRPC, "--listen-http", m.HTTP, "--listen-gossip", m.Gossip, "--listen-raft", m.Raft, "--expect", "3", "--join", c.Gossip(),

@@ -135,11 +135,9 @@ func TestMisuseOfDisks(t *testing.T) {
 	// name is its own.
 	twin.Launch()
 	twin.WaitForLog("old copy|another process|name")
-	if !c.Members[2].Serves(t.Context()) {
-		t.Errorf("the node whose disk was copied does not serve:\n%s", c.Members[2].Log())
-	}
+	eventually(t, "the node whose disk was copied serves", func() bool { return c.Members[2].Serves(t.Context()) })
 	twin.Kill()
-	if status, _ := check(t, c.Members[2].Node, "slow", "k"); status != http.StatusOK {
+	if status, _ := mustDecide(t, c.Members[2].Node, "slow", "k"); status != http.StatusOK {
 		t.Errorf("after all that: %d", status)
 	}
 	d.ring(c.Members[0])
@@ -149,7 +147,7 @@ func TestMisuseOfKeys(t *testing.T) {
 	t.Parallel()
 	binary, file := process.Build(t), writeKey(t, "a secret of this cluster")
 	c := process.StartCluster(t, binary, 3, clusterLimits, "--cluster-key-file", file)
-	if status, _ := check(t, c.Members[1].Node, "slow", "k"); status != http.StatusOK {
+	if status, _ := mustDecide(t, c.Members[1].Node, "slow", "k"); status != http.StatusOK {
 		t.Errorf("a check of a cluster with a key: %d", status)
 	}
 	other := c.Plan()
@@ -201,9 +199,7 @@ func TestMisuseOfDrain(t *testing.T) {
 		}
 	}
 	for _, m := range c.Members {
-		if !m.Serves(t.Context()) {
-			t.Errorf("%s does not serve after that:\n%s", m.Name, m.Log())
-		}
+		eventually(t, m.Name+" serves after that", func() bool { return m.Serves(t.Context()) })
 	}
 	// Forced, it is done: what two nodes can keep, they keep.
 	if out, errs, code := c.Run(c.Members[0], "cluster", "remove", "node-3", "--force"); code != 0 {
@@ -214,7 +210,7 @@ func TestMisuseOfDrain(t *testing.T) {
 	}
 	d := &drill{T: t, cluster: c}
 	d.settled(c.Members[0], 2)
-	if status, _ := check(t, c.Members[1].Node, "slow", "k"); status != http.StatusOK {
+	if status, _ := mustDecide(t, c.Members[1].Node, "slow", "k"); status != http.StatusOK {
 		t.Errorf("a check of the two that are left: %d", status)
 	}
 }
@@ -249,7 +245,7 @@ func TestMisuseOfLimits(t *testing.T) {
 	began := time.Now()
 	for _, m := range c.Members {
 		for {
-			if _, d := check(t, m.Node, "slow", "k"); d.Limits[0].Limit == int64(20+won) {
+			if _, d := mustDecide(t, m.Node, "slow", "k"); d.Limits[0].Limit == int64(20+won) {
 				break
 			}
 			if time.Since(began) > process.Patience {
