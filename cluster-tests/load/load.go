@@ -1,8 +1,10 @@
 // Package load asks a cluster for checks at a steady rate, whether or not the earlier ones have been answered, as the
-// callers of an API do, and keeps what came of each. Start with [Start].
+// callers of an API do, and keeps what came of each. As many as begin in a second may be under way at once: a machine that is too
+// slow for the rate is asked less. Start with [Start].
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +43,7 @@ type Load struct {
 
 	start, end time.Time
 	checks     sync.WaitGroup
+	underWay   chan struct{} // has one for each
 	mu         sync.Mutex
 	calls      []history.Call // failed ones too
 	failures   []Failure
@@ -59,7 +62,7 @@ type Failure struct {
 func Start(t *testing.T, cfg Config) *Load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &Load{cfg: cfg, t: t, stop: cancel, done: make(chan struct{}), start: time.Now()}
+	l := &Load{cfg: cfg, t: t, stop: cancel, done: make(chan struct{}), start: time.Now(), underWay: make(chan struct{}, cfg.PerSecond)}
 	go l.run(ctx)
 	t.Cleanup(l.Stop)
 	return l
@@ -69,16 +72,26 @@ func (l *Load) run(ctx context.Context) {
 	defer close(l.done)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for n := 0; ; {
+	for n, left := 0, 0; ; { // left is how many were due, and left out
 		select {
 		case <-ctx.Done():
 			l.end = time.Now()
 			return
 		case <-tick.C:
 		}
-		for due := int(time.Since(l.start).Seconds() * float64(l.cfg.PerSecond)); n < due; n++ {
+		for due := int(time.Since(l.start).Seconds() * float64(l.cfg.PerSecond)); n+left < due; {
+			select {
+			case l.underWay <- struct{}{}:
+			default:
+				left++
+				continue
+			}
 			nth := n // which goes on before the goroutine begins
-			l.checks.Go(func() { l.check(nth) })
+			l.checks.Go(func() {
+				defer func() { <-l.underWay }()
+				l.check(nth)
+			})
+			n++
 		}
 	}
 }
@@ -159,33 +172,24 @@ func (l *Load) Held(epsilon int64) error {
 	return history.Safe(l.History(), epsilon)
 }
 
-// tardy is by how much a check may come late and still be in time for a token, in nanoseconds.
-const tardy = int64(100 * time.Millisecond)
-
-// Share is how many tokens were admitted, and how many had to be, at the least: what the limit allows less what a tardy
-// check may miss. Every key must have been asked for more than that.
+// Share is how many tokens were admitted, and how many were due: what one full bucket would have admitted of the checks, had it decided each
+// as it began.
 func (l *Load) Share() (admittedTokens, dueTokens float64) {
-	admitted := map[string]int64{}
-	first, last := map[string]int64{}, map[string]int64{}
-	for _, c := range l.calls {
-		if c.Outcome == history.Failed {
-			continue
-		}
-		if first[c.Key] == 0 || c.Start < first[c.Key] {
-			first[c.Key] = c.Start
-		}
-		last[c.Key] = max(last[c.Key], c.Start)
+	calls := slices.SortedFunc(slices.Values(l.Calls()), func(a, b history.Call) int { return cmp.Compare(a.Start, b.Start) })
+	spent := map[string]int64{} // up to when the bucket of a key is spent
+	token, capacity := int64(l.cfg.Rule.Refill.Per)/l.cfg.Rule.Refill.Tokens, l.cfg.Rule.Capacity
+	var admitted, due int64
+	for i := range calls {
+		c := &calls[i]
 		if c.Outcome == history.Admitted {
-			admitted[c.Key] += c.Cost
+			admitted += c.Cost
+		}
+		if end := max(spent[c.Key], c.Start) + c.Cost*token; end <= c.Start+capacity*token {
+			spent[c.Key] = end
+			due += c.Cost
 		}
 	}
-	var total, allowed int64
-	refill := l.cfg.Rule.Refill
-	for key, n := range admitted {
-		total += n
-		allowed += l.cfg.Rule.Capacity + max(last[key]-first[key]-tardy, 0)*refill.Tokens/int64(refill.Per) // whole tokens
-	}
-	return float64(total), float64(allowed)
+	return float64(admitted), float64(due)
 }
 
 // Summary is a line for people to read.
