@@ -185,8 +185,8 @@ func (r *rotation) mayOperate(m *process.Member, file string) (may bool, says st
 	return code == 0, says
 }
 
-// dials says whether raft of a node takes a connection of who has that key.
-func (r *rotation) dials(m *process.Member, text string) error {
+// dials says whether raft of a node takes a connection of who has that key: whether no refusal comes for so long.
+func (r *rotation) dials(m *process.Member, text string, wait time.Duration) error {
 	r.Helper()
 	k, err := key.New([]byte(text))
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *rotation) dials(m *process.Member, text string) error {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // it has been answered
-	if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(wait)); err != nil {
 		return err
 	}
 	_, err = conn.Read(make([]byte, 1)) // a refusal, or nothing: this end has to speak first
@@ -230,7 +230,7 @@ func TestKeyIsRotatedUnderLoad(t *testing.T) {
 	if may, says := r.mayOperate(first, r.operator); !may {
 		t.Errorf("after the second step an operator who accepts both keys is refused: %s", says)
 	}
-	if err := r.dials(first, oldKey); err != nil {
+	if err := r.dials(first, oldKey, time.Second); err != nil {
 		t.Errorf("raft refuses the old key already: %v", err)
 	}
 	// Only the program that asks shows the old key now, and the status tells that somebody does.
@@ -258,7 +258,7 @@ func (r *rotation) refused(m *process.Member, old string) {
 	if may, says := r.mayOperate(m, old); may || !strings.Contains(says, "cluster key") {
 		r.Errorf("over gRPC the old key still counts: %v, %s", may, says)
 	}
-	if err := r.dials(m, oldKey); err == nil {
+	if err := r.dials(m, oldKey, process.Patience); err == nil {
 		r.Error("raft takes a connection with the old key")
 	}
 	k, err := key.New([]byte(oldKey))
