@@ -25,7 +25,8 @@ func (s *site) burst(address func(i int) string, header func(i int) http.Header)
 	reached, admitted, undecided := s.reached.Load(), 0, 0
 	start := time.Now()
 	var denied []response
-	for i := range siteRequests {
+	bodies := 0                                                               // of denials
+	for i := 0; i < siteRequests || bodies < 3 && i < 100*siteRequests; i++ { // a slow machine denies fewer of the first ones
 		method, body := http.MethodGet, ""
 		switch i % 5 {
 		case 3:
@@ -45,7 +46,9 @@ func (s *site) burst(address func(i int) string, header func(i int) http.Header)
 			}
 		case http.StatusTooManyRequests:
 			s.told(a)
-			denied = append(denied, s.refused(a, method))
+			if denied = append(denied, s.refused(a, method)); method != http.MethodHead {
+				bodies++
+			}
 		case http.StatusServiceUnavailable: // the machine has stalled, and the gateway took the node for dead
 			if a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Retry-After") != "1" {
 				s.Fatalf("request %d: %d %v %s: not from the gateway", i, a.status, a.header, a.body)
@@ -61,7 +64,7 @@ func (s *site) burst(address func(i int) string, header func(i int) http.Header)
 	const epsilon = 25 * time.Millisecond
 	most := siteCapacity + int((took+2*epsilon).Seconds()*siteRefill)
 	if least := siteCapacity - s.hedges() - undecided; admitted < least || admitted > most {
-		s.Errorf("%d of %d were admitted in %v, want %d to %d", admitted, siteRequests, took, least, most)
+		s.Errorf("%d were admitted in %v, want %d to %d", admitted, took, least, most)
 	}
 	if got := s.reached.Load() - reached; got != int64(admitted) && !s.inside {
 		s.Errorf("the application got %d requests, and %d were admitted", got, admitted)

@@ -369,6 +369,9 @@ func (b *besieged) serve() {
 	b.Logf("%d ways to ask have an answer", n)
 }
 
+// atOnce is how many ask together for more than a bucket refills, also where each waits long for its answer.
+const atOnce = 16
+
 // exhaust asks by every door, where the load has not denied, until it denies. How much a load asks for is a matter of how fast the machine is.
 func (b *besieged) exhaust() {
 	b.Helper()
@@ -376,7 +379,11 @@ func (b *besieged) exhaust() {
 		for i := range l.clients {
 			c := &l.clients[i]
 			denied := func() bool {
-				b.call(l, c, 0, 2) //nolint:errcheck // it is kept
+				var asking sync.WaitGroup
+				for range atOnce {
+					asking.Go(func() { b.call(l, c, 0, 2) }) //nolint:errcheck // it is kept
+				}
+				asking.Wait()
 				return b.tally[outcomes(l, c, history.Denied)] > 0
 			}
 			b.wait(denied, func() string {
