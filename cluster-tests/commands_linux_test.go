@@ -183,7 +183,7 @@ var (
 	anID = regexp.MustCompile(`(explain )[a-z]+(?:-[a-z0-9]+){2,}`)
 )
 
-// tries is how often a command is run at most until it prints what the page shows: a token may just have come back, or a
+// tries is how often a command is run, for a minute at least, until it prints what the page shows: a token may just have come back, or a
 // gateway that was just started may not have asked the cluster yet.
 const tries = 20
 
@@ -202,6 +202,7 @@ func (s *shell) command(c transcript.Command) {
 		s.background(c, text)
 		return
 	}
+	began := time.Now()
 	for try := 1; ; try++ {
 		code, printed := s.run(text, "{\n%s\n} </dev/null >%s 2>&1; echo $? >&3\n")
 		s.printed = printed
@@ -210,7 +211,7 @@ func (s *shell) command(c transcript.Command) {
 		if ok && transcript.Matches(c.Shows, printed) {
 			return
 		}
-		if try == tries || c.Shows == "" {
+		if try >= tries && time.Since(began) > time.Minute || c.Shows == "" {
 			s.Fatalf("%s:%d: %s\nended with exit code %d and printed\n%s\nthe page shows\n%s", s.page, c.Line, text, code, printed, c.Shows)
 		}
 		<-time.After(50 * time.Millisecond)
