@@ -243,7 +243,8 @@ func (s *Stage) attend(entries []Entry) (played []*Played, left int) {
 	}
 }
 
-// faults writes what was played into the history, but for what excuses nothing.
+// faults writes what was played into the history, but for what excuses nothing, and when the machine itself stood still. The traffic must have
+// ended.
 func (s *Stage) faults(out *history.Writer, played []*Played) error {
 	for _, p := range played {
 		if p.Kind.Harmless {
@@ -251,8 +252,13 @@ func (s *Stage) faults(out *history.Writer, played []*Played) error {
 		}
 		f := history.Fault{Start: s.began.Add(p.Began).UnixNano(), End: s.began.Add(p.Ended).UnixNano(), What: p.Fault.String()}
 		if _, wrong := p.Fault.(wrongClock); wrong {
-			f.Held = heldFor.Nanoseconds()
+			f.Held = (heldFor + s.traffic.longestStall).Nanoseconds() // a machine that stands still compares no clocks
 		}
+		if err := out.WriteFault(f); err != nil {
+			return err
+		}
+	}
+	for _, f := range s.traffic.faults {
 		if err := out.WriteFault(f); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/history"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
@@ -36,12 +37,16 @@ type traffic struct {
 	calls sync.WaitGroup
 	turns []int // how many checks each stream has had
 
-	stalls       int           // how often the load itself was held up for longer than stalled
-	longestStall time.Duration // by the machine; both may be read once it has ended
+	stalls       int             // how often the load itself was held up for longer than stalled
+	longestStall time.Duration   // by the machine
+	faults       []history.Fault // where that was a fault that nobody has drawn; all of these may be read once it has ended
 }
 
 // stalled is how late the load may be before it counts as held up: it looks at the clock every millisecond.
 const stalled = 100 * time.Millisecond
+
+// stoodStill is how late it must be for what nodes take for a fault: callers and nodes give a node up that is silent for so long.
+const stoodStill = 500 * time.Millisecond
 
 // all are the streams with those of the limits that are changed.
 func all() []stream { return slices.Concat(streams, changing) }
@@ -81,6 +86,10 @@ func (tr *traffic) run(ctx context.Context) {
 		if late := elapsed - last; late > stalled {
 			tr.stalls++
 			tr.longestStall = max(tr.longestStall, late)
+			if late > stoodStill {
+				now := time.Now()
+				tr.faults = append(tr.faults, history.Fault{Start: now.Add(-late).UnixNano(), End: now.UnixNano(), What: "the machine stands still"})
+			}
 		}
 		resets += (elapsed - last).Seconds() * float64(tr.resets.Load())
 		last = elapsed
