@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// sliceTime is the timeout for comparing one slice.
+// sliceTime is the timeout for comparing one slice at first.
 const sliceTime = 100 * time.Millisecond
 
 // A slice is some calls in a row, and what is known of the bucket before them.
@@ -21,8 +21,8 @@ type slice struct {
 // A known is what can be said of a bucket: its position on the line is at least lo and at most hi.
 type known struct{ lo, hi wide }
 
-// compare looks for an order of the calls that explains their decisions.
-func (s *slice) compare() porcupine.CheckResult {
+// compare looks for an order of the calls that explains their decisions, for so long.
+func (s *slice) compare(within time.Duration) porcupine.CheckResult {
 	operations := make([]porcupine.Operation, len(s.calls))
 	for i, c := range s.calls {
 		operations[i] = porcupine.Operation{ClientId: i, Call: c.Start, Return: c.End, Input: c}
@@ -32,7 +32,7 @@ func (s *slice) compare() porcupine.CheckResult {
 		Step: func(state, input, _ any) (bool, any) {
 			return s.step(state.(known), input.(*Call)) //nolint:forcetypeassert // Init and the operations above made them
 		},
-	}, operations, sliceTime)
+	}, operations, within)
 }
 
 // step is what is known after a call, if it can have been decided so. It is decided at some time between first and last,
