@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,8 @@ func TestConsoleOfANodeThatIsLost(t *testing.T) {
 		}
 	}
 	well := func(v *activity.View) bool {
-		return len(v.Problems) == 0 && len(v.Nodes) == 3 && len(v.Gateways) == 1 && v.Gateways[0].Name == "edge"
+		wrong := slices.ContainsFunc(v.Problems, func(p activity.Problem) bool { return !strings.Contains(p.What, "is slow: ") }) // a disk of this machine may be
+		return !wrong && len(v.Nodes) == 3 && len(v.Gateways) == 1 && v.Gateways[0].Name == "edge"
 	}
 	all("all is well", "", well)
 	for how, change := range map[string]struct {
