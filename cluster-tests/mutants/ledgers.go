@@ -95,7 +95,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Name: "a return goes by an old ledger",
 			Why:  "an owner that takes a permit out claims the ledger first, if it may not be the latest; otherwise it writes over what others have admitted",
 			Edits: []Edit{
-				{File: "actor/owner/permits.go", Old: "\tcase !l.current:\n\t\tl.written = nil\n\t\to.claim(b, now, out)\n\tdefault:\n\t\to.rewrite", New: "\tdefault:\n\t\to.rewrite"},
+				{File: "actor/owner/permits.go", Old: "\tcase !l.current:\n\t\to.eachToTakeOut(b, func(p *Permit) { p.claimed = true })\n\t\tl.written = nil\n\t\to.claim(b, now, out)\n\tdefault:\n\t\to.rewrite", New: "\tdefault:\n\t\to.rewrite"},
 				{File: "actor/owner/counting.go", Old: "From: b.held.to, To: max(b.held.to+1, now), Background: background,", New: "From: l.claimFrom(b, now, o.cfg), To: l.claimFrom(b, now, o.cfg) + 1, Background: background,"},
 			},
 			Caught: []Hunt{
