@@ -256,7 +256,7 @@ func TestPacketsOfStrangersAreNotLogged(t *testing.T) {
 			refused := func() float64 {
 				return refusalsOf(t, g.counts, bound.Unproved) + refusalsOf(t, g.counts, bound.Malformed)
 			}
-			soon(t, "as many packets are refused as the kernel has room for", func() bool { return refused() >= packets/10 })
+			soon(t, "as many packets are refused as the kernel has room for", func() bool { return refused() >= packets/10 || g.log.lines() > 5 })
 			if lines := g.log.lines(); lines > 5 {
 				t.Errorf("%v packets were refused, in %d lines of the log", refused(), lines)
 			} else {
