@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
@@ -63,14 +64,18 @@ func newChild(name, health string, kinds []string, first int, taken map[string]b
 	return c, nil
 }
 
+// Ports that nobody has asked for are of these. Systems take those of outgoing connections from above, and could take that of a node
+// that is down for a moment.
+const firstFree, behindFree = 20000, 32768
+
 // freeAddress is a port of loopback, TCP and UDP, that is free at the moment, and none of those taken.
 func freeAddress(taken map[string]bool) (string, error) {
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	for range 1000 {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstFree+rand.IntN(behindFree-firstFree))) //nolint:gosec // any will do
+		l, err := net.Listen("tcp", address)                                                              //nolint:noctx // it does not wait
 		if err != nil {
-			return "", err
+			continue
 		}
-		address := l.Addr().String()
 		p, err := net.ListenPacket("udp", address) //nolint:noctx // nor does it
 		if cerr := l.Close(); cerr != nil {
 			return "", cerr
