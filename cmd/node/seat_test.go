@@ -11,6 +11,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // A seat is one node of a rig: its configuration, its disk, and its present life, if it has one.
@@ -306,6 +307,12 @@ func (s *seat) comes(ctx context.Context, within time.Duration) error {
 			if err := s.renew(); err != nil {
 				return err
 			}
+			continue
+		case errors.Is(why, message.ErrUnreachable): // on a slow machine, the leader may have no answer of it for as long as it is patient
+			if err := s.stop(); err != nil {
+				return err
+			}
+			s.start()
 			continue
 		case l.err != nil || l.node.Err() != nil:
 			return why
