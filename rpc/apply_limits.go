@@ -63,8 +63,8 @@ func (l StoredLimits) Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.
 // applyLimits puts a limits document in force in a cluster, if the version in force is the expected one: the version of the request;
 // where that is 0, the one that the document says it was made from; where the document says none, the one in force here when the
 // request arrives. So of two concurrent changes one is refused. A document that leaves out limits in force is refused too, unless the
-// caller has asked to remove them, and then the change comes with the error: an editor may be in the middle of saving the file. A document that equals what is in force changes
-// nothing, whatever version is expected.
+// caller has asked to remove them: an editor may be in the middle of saving the file. With this refusal alone comes what would change. A
+// document that equals what is in force changes nothing, whatever version is expected.
 func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
 	if c == nil {
 		return nil, errAlone

@@ -64,8 +64,8 @@ func newChild(name, health string, kinds []string, first int, taken map[string]b
 	return c, nil
 }
 
-// Ports that nobody has asked for are of these. Systems take those of outgoing connections from above, and could take that of a node
-// that is down for a moment.
+// The ports of --port 0 lie from firstFree up to behindFree. Systems give higher ones to outgoing connections, and could give away the port
+// of a node that is down for a moment.
 const firstFree, behindFree = 20000, 32768
 
 // freeAddress is a port of loopback, TCP and UDP, that is free at the moment, and none of those taken.
