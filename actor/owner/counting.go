@@ -46,6 +46,24 @@ func (l *ledger) claimAgainAt(b *bucket, now int64, cfg *Config) int64 {
 	return now + l.blocked(b, now, cfg) + firstPause // there is room then for what is written behind the claim
 }
 
+// wanting says how a settlement or the return of a permit stands, claimed if the ledger was claimed after it came: it waits for replicas; or
+// all is lost, since a majority has told of floors, and what they had stored is to be past. With neither it goes on. Line that is free only
+// far ahead may have been claimed by an owner whose clock is ahead, and the ledger is whole.
+func (l *ledger) wanting(b *bucket, claimed bool, now int64, cfg *Config) (waits, lost bool) {
+	switch {
+	case b.pending() != nil, b.pausing(now):
+		return true, false
+	case !claimed:
+		return false, false
+	case b.forgotten(cfg) && b.free(b.gen, all, nil, cfg) > now+cfg.Slack:
+		return false, true
+	case b.refused() != nil && l.blocked(b, now, cfg) > 0: // so say those that have answered
+		b.pauseUntil(l.claimAgainAt(b, now, cfg), now)
+		return true, false
+	}
+	return false, false
+}
+
 // claimFrom is where a claim begins: where a majority accepts it, as far as the replicas have told. Line that is skipped is no
 // loss.
 func (l *ledger) claimFrom(b *bucket, now int64, cfg *Config) int64 {

@@ -24,12 +24,10 @@ func (o *Owner) takeOut(w *waiter, now int64, out *Out) bool {
 func (o *Owner) takeOutOne(p *Permit, now int64, out *Out) {
 	b := o.bucketToChange(p.Rule, out)
 	l := b.ledger()
-	switch {
-	case b.pending() != nil, b.pausing(now):
-	case p.claimed && b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:
+	switch waits, lost := l.wanting(b, p.claimed, now, o.cfg); {
+	case waits:
+	case lost:
 		p.over = true // it counts until its lease is over
-	case p.claimed && b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
-		b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)
 	case !l.current:
 		o.eachToTakeOut(b, func(p *Permit) { p.claimed = true })
 		l.written = nil

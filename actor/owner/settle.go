@@ -36,17 +36,11 @@ func (o *Owner) settle(w *waiter, now int64, out *Out) bool {
 // stored could tell this caller one thing and the next another.
 func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	l := b.ledger()
-	switch {
-	case b.pending() != nil, b.pausing(now):
-		return
-	case s.claimed && b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:
-		s.unknown()
-		return
-	case s.claimed && b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
-		b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)
-		return
-	}
+	waits, lost := l.wanting(b, s.claimed, now, o.cfg)
 	switch _, listed := l.HoldOf(s.Held.ID); {
+	case waits:
+	case lost:
+		s.unknown()
 	case l.current && (listed || s.wasSettledBy(l.Ledger)):
 		o.rewrite(b, nil, now, out)
 	case l.current && s.claimed:

@@ -34,19 +34,22 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Name: "unknown for line far ahead",
 			Why:  "a hold is unknown without a claim only if a majority has told of floors; line that is free only far ahead may have been claimed by an owner whose clock is ahead, and the ledger is whole",
 			Edits: []Edit{{
-				File: "actor/owner/settle.go",
-				Old:  "case s.claimed && b.forgotten(o.cfg) && b.free",
-				New:  "case s.claimed && b.free",
+				File: "actor/owner/counting.go",
+				Old:  "case b.forgotten(cfg) && b.free",
+				New:  "case b.free",
 			}},
-			Caught: []Hunt{story("TestHoldIsNotUnknownForLineFarAhead", `answered: `)},
+			Caught: []Hunt{
+				story("TestHoldIsNotUnknownForLineFarAhead", `answered: `),
+				story("TestReturnWaitsForLineFarAhead", `the return had no effect`),
+			},
 		},
 		{
 			Name: "unknown by floors of before",
 			Why:  "a hold is unknown only if replicas tell of floors after the settlement came; by another owner's clock floors that they told of before may be over, and a hold that was taken since is never settled",
 			Edits: []Edit{{
-				File: "actor/owner/settle.go",
-				Old:  "case s.claimed && b.forgotten(o.cfg) && b.free",
-				New:  "case b.forgotten(o.cfg) && b.free",
+				File: "actor/owner/counting.go",
+				Old:  "\tcase !claimed:\n\t\treturn false, false\n",
+				New:  "",
 			}},
 			Caught: []Hunt{story("TestHoldIsNotUnknownForAClockThatIsBehind", `State:unknown`)},
 		},
@@ -61,21 +64,11 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestLateReplicaDoesNotCloseALedger", `was denied|was answered`)},
 		},
 		{
-			Name: "a return that waits for nobody",
-			Why:  "a return has no effect only if replicas tell of floors; line that is free only far ahead may have been claimed by an owner whose clock is ahead, and nobody can enter in the place of who has left",
-			Edits: []Edit{{
-				File: "actor/owner/permits.go",
-				Old:  "case p.claimed && b.forgotten(o.cfg) && b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack:",
-				New:  "case l.blocked(b, now, o.cfg) > 0:",
-			}},
-			Caught: []Hunt{story("TestReturnWaitsForLineFarAhead", `the return had no effect`)},
-		},
-		{
 			Name: "a settlement that nobody wakes",
 			Why:  "a settlement that waits for a claim is tried again when the claim can be accepted; a refusal says when to ask again, and once that is past, nothing else does",
 			Edits: []Edit{{
-				File: "actor/owner/settle.go",
-				Old:  "b.pauseUntil(l.claimAgainAt(b, now, o.cfg), now)",
+				File: "actor/owner/counting.go",
+				Old:  "b.pauseUntil(l.claimAgainAt(b, now, cfg), now)",
 				New:  "b.pauseUntil(b.refused().until, now)",
 			}},
 			Caught: []Hunt{story("TestHoldIsNotUnknownForLineFarAhead", `answered false`)},
