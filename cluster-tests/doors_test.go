@@ -372,7 +372,7 @@ func (b *besieged) serve() {
 // atOnce is how many ask together for more than a bucket refills, also where each waits long for its answer.
 const atOnce = 16
 
-// exhaust asks by every door, where the load has not denied, until it denies. How much a load asks for is a matter of how fast the machine is.
+// exhaust asks by every door until it has denied. How much a load asks for is a matter of how fast the machine is.
 func (b *besieged) exhaust() {
 	b.Helper()
 	for _, l := range b.limits {

@@ -287,7 +287,7 @@ func (s *streams) ended() {
 	for _, m := range s.cluster.Members {
 		for _, name := range s.names {
 			still := "not asked"
-			for end := time.Now().Add(process.Patience); still != "" && time.Now().Before(end); pause(s.ctx, 50*time.Millisecond) {
+			for end := time.Now().Add(process.Patience); still != "" && time.Now().Before(end) && s.ctx.Err() == nil; pause(s.ctx, 50*time.Millisecond) {
 				still = s.stillHeld(m, name)
 			}
 			if still != "" {
@@ -322,7 +322,7 @@ func (s *streams) stillHeld(m *process.Member, name string) string {
 func (s *streams) page(m *process.Member, name string, into any) {
 	s.t.Helper()
 	var err error
-	for end := time.Now().Add(process.Patience); time.Now().Before(end); pause(s.ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(process.Patience); time.Now().Before(end) && s.ctx.Err() == nil; pause(s.ctx, 50*time.Millisecond) {
 		if err = s.read(m, name, into); err == nil {
 			return
 		}

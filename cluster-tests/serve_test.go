@@ -2,6 +2,7 @@ package clustertests
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -67,18 +68,26 @@ func operate(t *testing.T, data, method, url, body string) response {
 // check asks a node over HTTP for one token.
 func check(t *testing.T, n *process.Node, limitName, key string) (status int, d limit.Decision) {
 	t.Helper()
-	res := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", fmt.Sprintf(`{"key":%q,"limits":[%q]}`, key, limitName))
+	return checkOnce(t, n, limitName, key, rand.Text())
+}
+
+// checkOnce is check with an id: the owner that has decided it answers the same once more, and charges nothing.
+func checkOnce(t *testing.T, n *process.Node, limitName, key, id string) (status int, d limit.Decision) {
+	t.Helper()
+	res := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", fmt.Sprintf(`{"key":%q,"limits":[%q],"request_id":%q}`, key, limitName, id))
 	if err := json.Unmarshal([]byte(res.body), &d); err != nil {
 		t.Fatalf("%s: %v", res.body, err)
 	}
 	return res.status, d
 }
 
-// mustDecide is check, again while nothing is decided: a machine that stalls uses up the time of a check, which may have been charged all the same.
+// mustDecide is check, the same again while nothing is decided: a machine that stalls uses up the time of a check, which may have been charged
+// all the same.
 func mustDecide(t *testing.T, n *process.Node, limitName, key string) (status int, d limit.Decision) {
 	t.Helper()
+	id := rand.Text()
 	for end := time.Now().Add(process.Patience); ; {
-		if status, d = check(t, n, limitName, key); status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout {
+		if status, d = checkOnce(t, n, limitName, key, id); status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout {
 			return status, d
 		}
 		if time.Now().After(end) {
@@ -89,15 +98,20 @@ func mustDecide(t *testing.T, n *process.Node, limitName, key string) (status in
 
 // triedAgain is how many times a node has asked a second one about a check, which may be charged twice then: beside one that was silent, as on a
 // machine that stalls, or after one that failed.
-func triedAgain(t *testing.T, n *process.Node) (times int64) {
+func triedAgain(t *testing.T, n *process.Node) (times int) {
 	t.Helper()
-	page := request(t, http.MethodGet, "http://"+n.HTTP+"/metrics", "").body
-	found := regexp.MustCompile(`(?m)^jeton_client_(?:hedges|retries)_total (\d+)$`).FindAllStringSubmatch(page, -1)
+	return askedAgain(t, request(t, http.MethodGet, "http://"+n.HTTP+"/metrics", "").body)
+}
+
+// askedAgain is the same by metrics, of a node or of a client.
+func askedAgain(t *testing.T, metrics string) (times int) {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^jeton_client_(?:hedges|retries)_total (\d+)$`).FindAllStringSubmatch(metrics, -1)
 	if len(found) != 2 {
-		t.Fatal("the node does not count its hedges and retries")
+		t.Fatalf("hedges and retries are not counted:\n%s", metrics)
 	}
 	for _, counted := range found {
-		n, err := strconv.ParseInt(counted[1], 10, 64)
+		n, err := strconv.Atoi(counted[1])
 		if err != nil {
 			t.Fatal(err)
 		}

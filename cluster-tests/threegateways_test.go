@@ -32,8 +32,8 @@ func TestEventThreeGateways(t *testing.T) {
 	s := newSiteWith(t, 3, threeGatewaysLimits)
 	asked := &throughGateways{t: t, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: deadline}}
 	t.Cleanup(asked.client.CloseIdleConnections)
-	for range 3 {
-		asked.addresses = append(asked.addresses, s.startWith(threeGatewaysDocument).proxy)
+	for i := range asked.gateways {
+		asked.gateways[i].address = s.startWith(threeGatewaysDocument).proxy
 	}
 	d := &drill{T: t, cluster: s.cluster, perSecond: 2 * calmPerSecond, keys: 2 * calmKeys, checker: asked}
 	d.begin()
@@ -52,28 +52,31 @@ func TestEventThreeGateways(t *testing.T) {
 		d.load.Answered(d.perSecond / 2)
 	}
 	d.pass(lasting(0, 20*time.Second))
-	before := asked.decided()
-	d.until("requests are decided again", func() bool { return asked.decided() > before+int64(d.perSecond) })
+	for i := range asked.gateways {
+		g := &asked.gateways[i]
+		g.row.Store(0)
+		d.until("all requests through "+g.address+" are decided again", func() bool { return g.row.Load() > int64(calmPerSecond) })
+	}
 	d.end(true)
 	t.Logf("of %d requests %d were answered 503 for want of a decision", asked.answered.Load(), asked.undecided.Load())
 }
 
 // throughGateways asks gateways in turn whether requests pass. What it says of a decision is only that.
 type throughGateways struct {
-	t         *testing.T
-	client    *http.Client
-	addresses []string
+	t        *testing.T
+	client   *http.Client
+	gateways [3]struct {
+		address string
+		row     atomic.Int64 // of its last requests in a row were decided
+	}
 
 	turn, answered, undecided atomic.Int64
 }
 
-// decided is how many requests were, so far.
-func (g *throughGateways) decided() int64 { return g.answered.Load() - g.undecided.Load() }
-
 // Check implements limit.Checker.
 func (g *throughGateways) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
-	address := g.addresses[g.turn.Add(1)%int64(len(g.addresses))]
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
+	to := &g.gateways[g.turn.Add(1)%int64(len(g.gateways))]
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+to.address+"/", http.NoBody)
 	if err != nil {
 		return limit.Decision{}, err
 	}
@@ -90,8 +93,10 @@ func (g *throughGateways) Check(ctx context.Context, r limit.Request) (limit.Dec
 	g.answered.Add(1)
 	switch {
 	case a.StatusCode == http.StatusOK, a.StatusCode == http.StatusTooManyRequests:
+		to.row.Add(1)
 		return limit.Decision{Allowed: a.StatusCode == http.StatusOK}, nil
 	case a.StatusCode == http.StatusServiceUnavailable && a.Header.Get("Content-Type") == "application/problem+json" && a.Header.Get("Retry-After") != "":
+		to.row.Store(0)
 		g.undecided.Add(1)
 		return limit.Decision{}, fmt.Errorf("%w: %s", limit.ErrUnavailable, body)
 	}

@@ -71,7 +71,7 @@ func TestWorkersThatDie(t *testing.T) {
 		m.Ready()
 		c.fault(at, time.Now().UnixNano(), m.Name+" is killed")
 	}
-	for !c.proven() { // how soon so many are inside at once, and die there, is a matter of chance and of how fast the machine is
+	for !c.proven() && !t.Failed() { // how soon so many are inside at once, and die there, is a matter of chance and of how fast the machine is
 		c.await(1)
 	}
 	over()
@@ -104,7 +104,7 @@ func newCrew(t *testing.T, nodes *process.Cluster) *crew {
 func (c *crew) proven() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.most == places && c.killed >= leastKilled
+	return c.most >= places && c.killed >= leastKilled
 }
 
 // await returns when so many more have been let in.

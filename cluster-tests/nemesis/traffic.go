@@ -87,8 +87,7 @@ func (tr *traffic) run(ctx context.Context) {
 			tr.stalls++
 			tr.longestStall = max(tr.longestStall, late)
 			if late > stoodStill {
-				now := time.Now()
-				tr.faults = append(tr.faults, history.Fault{Start: now.Add(-late).UnixNano(), End: now.UnixNano(), What: "the machine stands still"})
+				tr.faults = append(tr.faults, history.Fault{Start: tr.began.Add(last).UnixNano(), End: time.Now().UnixNano(), What: "the machine stands still"})
 			}
 		}
 		resets += (elapsed - last).Seconds() * float64(tr.resets.Load())
