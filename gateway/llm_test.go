@@ -606,7 +606,7 @@ routes:
 		t.Fatalf("%d %d %d", first.StatusCode, second.StatusCode, third.StatusCode)
 	}
 	_ = third.Body.Close()
-	// A lease lasts for 2 s and a hold for 1 s: after twelve extensions more than two leases are over.
+	// A lease lasts for 2 s and a hold for 1 s: twelve extensions of two streams take more than two leases, where the clock does not stand still.
 	for r.count("jeton_gateway_llm_extensions_total", "outcome", "done") < 12 {
 		r.now() // its clock goes on as long as it is looked at
 		if bad := r.count("jeton_gateway_llm_extensions_total", "outcome", "unknown"); bad > 0 {

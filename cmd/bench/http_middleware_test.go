@@ -10,7 +10,7 @@ import (
 // The middleware of a real gateway is asked, and what it costs is above nothing, also where the bare handler has to wait for a processor.
 func TestMiddlewareAlone(t *testing.T) {
 	for _, by := range []string{ByAPIKey, ByHeader} {
-		b := &httpBed{HTTPing: HTTPing{By: by, KeyCount: 10, Pairs: 2, Duration: 200 * time.Millisecond, Setup: Setup{Temp: t.TempDir()}}, folder: t.TempDir()}
+		b := &httpBed{HTTPing: HTTPing{By: by, KeyCount: 10, Pairs: 5, Duration: 200 * time.Millisecond, Setup: Setup{Temp: t.TempDir()}}, folder: t.TempDir()}
 		if err := b.check(); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestDoorsOfAGateway(t *testing.T) {
 	if err := os.Mkdir(rules, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(rules, "d.yaml"), "{domain: gateway, descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 1}}]}")
+	write(t, filepath.Join(rules, "d.yaml"), "{domain: gateway, descriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 1}}]}")
 	write(t, filepath.Join(dir, "kuadrant.yaml"), "[{namespace: gateway, max_value: 10, seconds: 31536000, conditions: [], variables: []}]")
 	tokens := filepath.Join(dir, "tokens")
 	write(t, tokens, "0123456789abcdef\n")

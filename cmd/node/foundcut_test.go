@@ -152,7 +152,7 @@ func TestPowerCutsWhileRecovering(t *testing.T) {
 		}
 		return false
 	})
-	left.disarm() // likewise
+	left.disarm() // from here on, nothing starts it again if its trap shuts late
 	ready(left)
 	r.eventually("the node that is left has all partitions", arrived(1, 1, left))
 	l.held()

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -67,12 +68,12 @@ func TestLookAtThreeNodes(t *testing.T) {
 		nodes[i], _ = s.running()
 	}
 	before, again := fresh(t, nodes[0], 3), -askedAgain(t, nodes...)
-	allowed, denied := 0.0, 0.0
+	allowed, denied, failed := 0.0, 0.0, 0.0
 	for i := range 300 {
 		d, err := nodes[i%3].decides.Check(t.Context(), limit.Request{Key: "k" + strconv.Itoa(rand.IntN(9)), Limits: []limit.Ref{limit.Named(kept)}})
 		switch {
 		case errors.Is(err, limit.ErrUnavailable): // of a machine that stood still; a node may have decided it
-			again++
+			failed++
 		case err != nil:
 			t.Fatal(err)
 		case d.Allowed:
@@ -80,6 +81,9 @@ func TestLookAtThreeNodes(t *testing.T) {
 		default:
 			denied++
 		}
+	}
+	if failed > 30 || denied == 0 {
+		t.Fatalf("%v were allowed, %v denied, and %v not decided", allowed, denied, failed)
 	}
 	after := fresh(t, nodes[1], 3)
 	if len(after.Nodes) != 3 {
@@ -98,7 +102,7 @@ func TestLookAtThreeNodes(t *testing.T) {
 		sum.Denied += n.Denied * seconds
 	}
 	// On a machine that is busy, a check that is passed on may be asked of a second node too, and count at both.
-	again += askedAgain(t, nodes...)
+	again += failed + askedAgain(t, nodes...)
 	if more := sum.Allowed + sum.Denied - allowed - denied; !near(sum.Allowed, allowed) && sum.Allowed < allowed || !near(sum.Denied, denied) && sum.Denied < denied || more > again+1e-3 {
 		t.Errorf("the nodes say that %v were allowed and %v denied; it was %v and %v, and %v were asked again", sum.Allowed, sum.Denied, allowed, denied, again)
 	}
@@ -137,20 +141,25 @@ func askedAgainBy(t *testing.T, metrics prometheus.Gatherer) (sum float64) {
 func near(a, b float64) bool { return a > b-1e-6*b-1e-6 && a < b+1e-6*b+1e-6 }
 
 // checkAtOwner has the owner of a key decide. A node that passes a check on asks a second replica too where the owner is not quick enough,
-// and both charge it.
+// and both charge it. Again, by an id, where it was not decided on a machine that stood still.
 func checkAtOwner(t *testing.T, all []*seat, request limit.Request) {
 	t.Helper()
-	for _, s := range all {
-		n, _ := s.running()
-		if n.member.router.First(request.Key) != "" {
-			continue
+	request.ID = fmt.Sprint(rand.Uint64())
+	for range 10 {
+		for _, s := range all {
+			n, _ := s.running()
+			if n.member.router.First(request.Key) != "" {
+				continue
+			}
+			switch _, err := n.decides.Check(t.Context(), request); {
+			case err == nil:
+				return
+			case !errors.Is(err, limit.ErrUnavailable):
+				t.Fatal(err)
+			}
 		}
-		if _, err := n.decides.Check(t.Context(), request); err != nil {
-			t.Fatal(err)
-		}
-		return
 	}
-	t.Fatalf("%s has no owner", request.Key)
+	t.Fatalf("no owner decides about %s", request.Key)
 }
 
 // TestKeysOfThreeNodes finds keys wherever they are, and says which node did not answer.
@@ -252,7 +261,7 @@ func TestErrorsByLimit(t *testing.T) {
 		n := nodes[i%3]
 		fails.Key = "k" + strconv.Itoa(rand.IntN(99))
 		metrics := prometheus.NewRegistry()
-		c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, FailFast: true, Timeout: long, Registerer: metrics})
+		c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, Timeout: long, Registerer: metrics})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ import (
 // A node answers at the doors that it was told to open, from the buckets that it keeps, and at no other.
 func TestDoorsOfANode(t *testing.T) {
 	rules := t.TempDir()
-	if err := os.WriteFile(filepath.Join(rules, "d.yaml"), []byte("{domain: d, descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 2}}]}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(rules, "d.yaml"), []byte("{domain: d, descriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 2}}]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg := node.Config{Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenRedis: "127.0.0.1:0", Doors: []string{"gubernator", "rls", "rlqs"}, RLSConfig: rules, Logger: slog.New(slog.DiscardHandler)}

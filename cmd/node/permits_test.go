@@ -63,6 +63,7 @@ func TestPermitsComeBackAfterTheirOwner(t *testing.T) {
 		t.Fatalf("the keys have %d owners: this proves nothing", len(owners))
 	}
 	powerCut(nodes[2])
+	excused := 0
 	for key, p := range permits {
 		failed := false // an answer was lost: the permit may have come back
 		r.eventually("the permit of "+key+" comes back", func() bool {
@@ -75,7 +76,8 @@ func TestPermitsComeBackAfterTheirOwner(t *testing.T) {
 		})
 		switch d, lost := enter(1, key); {
 		case d.Allowed:
-		case lost:
+		case lost && excused < keys/4:
+			excused++
 			t.Logf("the place of %s is taken for %v, by a check whose answer was lost", key, d.Limits[0].RetryAfter)
 		default:
 			t.Errorf("the place of %s is taken for %v", key, d.Limits[0].RetryAfter)

@@ -29,6 +29,7 @@ type seat struct {
 	life    *life      // nil while it does not
 	renewed int        // how often it has given up an old copy
 	halved  int        // in how many of these the power was cut, so that the old copy may have stayed
+	outside int        // how often no leader let it in, and it was started again
 	starts  int        // how often it was started
 	cuts    int        // how often its power was cut
 	percent *int       // how much of what is not synced a cut leaves; nil: drawn each time
@@ -278,6 +279,9 @@ func ready(all ...*seat) {
 	}
 }
 
+// mostOutside is how often a node is started again that no leader has let in.
+const mostOutside = 5
+
 func (s *seat) comes(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -308,7 +312,8 @@ func (s *seat) comes(ctx context.Context, within time.Duration) error {
 				return err
 			}
 			continue
-		case errors.Is(why, message.ErrUnreachable): // on a slow machine, the leader may have no answer of it for as long as it is patient
+		case errors.Is(why, message.ErrUnreachable) && s.outside < mostOutside: // on a slow machine, the leader may have no answer of it for as long as it is patient
+			s.outside++
 			if err := s.stop(); err != nil {
 				return err
 			}
