@@ -82,5 +82,5 @@ func TestRoutesOfRepeats(t *testing.T) {
 	nodes[1].book.publish(v)
 	awaitTable(t, nodes[1], 2)
 	askedEveryWay(t, nodes[1], named(key), pb.MarkRouted)
-	wantDecided(t, nodes, 1, key, key, key)
+	wantDecidedAfter(t, 1, nodes, 1, key, key, key)
 }

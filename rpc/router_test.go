@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -219,23 +220,34 @@ func with(t *testing.T, marks ...string) context.Context {
 	return metadata.NewOutgoingContext(t.Context(), md)
 }
 
+// askedAgain is how often the nodes asked one another again.
+func askedAgain(nodes []*routedNode) (again uint64) {
+	for _, n := range nodes {
+		_, hedges, retries, _ := n.router.nodes.Counts()
+		again += hedges + retries
+	}
+	return again
+}
+
 // wantDecided fails t unless exactly that node decided exactly that. On a machine that stands still for a while a node looks silent,
 // and another one is asked as well: then that is only said.
 func wantDecided(t *testing.T, nodes []*routedNode, by int, keys ...string) {
 	t.Helper()
-	hedged := uint64(0)
-	for _, n := range nodes {
-		_, hedges, _, _ := n.router.nodes.Counts()
-		hedged += hedges
-	}
+	wantDecidedAfter(t, 0, nodes, by, keys...)
+}
+
+// wantDecidedAfter is wantDecided where the nodes have asked one another again so often because they were told to.
+func wantDecidedAfter(t *testing.T, expected uint64, nodes []*routedNode, by int, keys ...string) {
+	t.Helper()
+	again := askedAgain(nodes)
 	say := t.Errorf
-	if hedged > 0 {
+	if again > expected {
 		say = t.Logf
 	}
 	for i, n := range nodes {
 		got := n.decided()
 		if i == by && !reflect.DeepEqual(got, keys) || i != by && len(got) > 0 {
-			say("node %d decided %q, want %q by node %d, after %d hedges", i, got, keys, by, hedged)
+			say("node %d decided %q, want %q by node %d, after %d second tries", i, got, keys, by, again)
 		}
 	}
 }
@@ -395,7 +407,7 @@ func TestOwnerIsDead(t *testing.T) {
 	if _, err := pb.NewLimiterClient(nodes[2].conn).Check(t.Context(), checkMessage(key)); err != nil {
 		t.Error(err)
 	}
-	wantDecided(t, nodes, 1, key)
+	wantDecidedAfter(t, 1, nodes, 1, key)
 }
 
 // TestFirst asks a node who decides first, and has it decided there: as long as all are well, that is who answers.
@@ -446,7 +458,7 @@ func TestTablesThatDiffer(t *testing.T) {
 		_, err := pb.NewLimiterClient(nodes[0].conn).Check(with(t, marks...), checkMessage("k"))
 		wantCode(t, err, codes.Unavailable, "is not a replica")
 	}
-	wantDecided(t, nodes, 0)
+	wantDecidedAfter(t, 4, nodes, 0)
 }
 
 // TestNotServing has a node that may not decide: it answers nothing, denials included, and says so, but for what it is
@@ -544,6 +556,21 @@ func TestReturnIsAskedEverywhere(t *testing.T) {
 	}
 }
 
+// triesOf is how often a client with that registry asked again.
+func triesOf(t *testing.T, metrics *prometheus.Registry) (again uint64) {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, f := range families {
+		if name := f.GetName(); name == "jeton_client_hedges_total" || name == "jeton_client_retries_total" {
+			again += uint64(f.GetMetric()[0].GetCounter().GetValue())
+		}
+	}
+	return again
+}
+
 // TestConformanceOfRouters holds three nodes that share one Limiter against its contract, with a client that knows the
 // table, and with one that always asks the same node.
 func TestConformanceOfRouters(t *testing.T) {
@@ -553,15 +580,16 @@ func TestConformanceOfRouters(t *testing.T) {
 				t.Helper()
 				model := conformance.NewModel(doc, now)
 				nodes := routedNodes(t, 3, func(int) limit.Limiter { return model })
-				// With one replica there are no second tries: an answer that is late would be charged twice.
+				// With one replica nothing is hedged: only what is given up as silent is asked again.
 				publish(nodes, replicated(1, 2, nodes, nodes...))
 				for _, n := range nodes {
 					awaitTable(t, n, 2)
 				}
 				if !mark {
-					return conformance.Named(nodes[1].router)
+					return conformance.Over(nodes[1].router, func() uint64 { return askedAgain(nodes) })
 				}
-				c, err := client.New(client.Config{Server: nodes[1].address, Timeout: time.Minute})
+				metrics := prometheus.NewRegistry()
+				c, err := client.New(client.Config{Server: nodes[1].address, Timeout: time.Minute, Registerer: metrics})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -572,7 +600,7 @@ func TestConformanceOfRouters(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				return conformance.Named(c)
+				return conformance.Over(c, func() uint64 { return askedAgain(nodes) + triesOf(t, metrics) })
 			})
 		})
 	}

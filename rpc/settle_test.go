@@ -106,11 +106,11 @@ func TestRoutesOfSettlements(t *testing.T) {
 
 	v := tableOf(2, nodes, nodes...)
 	v.Nodes[0].GRPC = "127.0.0.1:1" // nobody is there
-	for _, at := range []int{1, 2} {
+	for asked, at := range []int{1, 2} {
 		nodes[at].book.publish(v)
 		awaitTable(t, nodes[at], 2)
 		settle(at)
-		wantDecided(t, nodes, 1, "settle "+key)
+		wantDecidedAfter(t, uint64(asked+1), nodes, 1, "settle "+key)
 	}
 }
 

@@ -31,7 +31,7 @@ func stored(algorithm string) []limit.Limit {
 
 // A harness is a Limiter under test, the clock that it reads, and the test that asks it.
 type harness struct {
-	*testing.T
+	trial
 	limit.Limiter
 	doc *limit.Document
 	now *atomic.Int64
@@ -43,9 +43,10 @@ func newHarness(t *testing.T, open Open, algorithm string) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{T: t, doc: doc, now: new(atomic.Int64)}
+	h := &harness{trial: trial{T: t}, doc: doc, now: new(atomic.Int64)}
 	h.now.Store(time.Date(2026, time.March, 1, 12, 0, 0, 1, time.UTC).UnixNano())
 	h.Limiter = open(t, doc, h.now.Load)
+	h.judge(h.Limiter)
 	return h
 }
 

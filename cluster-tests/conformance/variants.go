@@ -33,7 +33,7 @@ func Variants(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{T: t, doc: doc, now: new(atomic.Int64)}
+	h := &harness{trial: trial{T: t}, doc: doc, now: new(atomic.Int64)}
 	h.now.Store(Noon().UnixNano())
 	h.Limiter = open(t, doc, h.now.Load)
 	for _, c := range []struct {

@@ -76,7 +76,11 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter {
 		t.Helper()
 		server, _ := serve(t, "", rpc.Config{Limiter: conformance.NewModel(doc, now)})
-		return conformance.Named(connect(t, client.Config{Server: server, Timeout: time.Minute}))
+		c := connect(t, client.Config{Server: server, Timeout: time.Minute})
+		return conformance.Over(c, func() uint64 {
+			_, hedges, retries := c.Tries()
+			return hedges + retries
+		})
 	})
 }
 
