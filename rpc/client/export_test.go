@@ -13,7 +13,7 @@ func (c *Client) AwaitConnections(ctx context.Context) {
 	c.nodes.AwaitConnections(ctx)
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()
-	for ctx.Err() == nil && slices.ContainsFunc(c.nodes.Others(), func(s nodes.Seat) bool { return !s.Good() }) {
+	for ctx.Err() == nil && c.Bad() {
 		<-again.C // a node that is not good is looked at in the background
 	}
 }
@@ -22,6 +22,11 @@ func (c *Client) AwaitConnections(ctx context.Context) {
 func (c *Client) Tries() (calls, hedges, retries uint64) {
 	calls, hedges, retries, _ = c.nodes.Counts()
 	return calls, hedges, retries
+}
+
+// Bad says whether a node is not expected to answer.
+func (c *Client) Bad() bool {
+	return slices.ContainsFunc(c.nodes.Others(), func(s nodes.Seat) bool { return !s.Good() })
 }
 
 // Unsent are how many checks were refused at once.

@@ -28,20 +28,48 @@ func awaitVersion(tb testing.TB, c *client.Client, version uint64) {
 	until(tb, c, "0", func() bool { return c.Version() >= version })
 }
 
-// eventually judges until nothing is wrong: on a machine that stands still, a node looks silent for a while, and another one is asked too. What
-// stays wrong fails the test.
-func eventually(tb testing.TB, judge func() (wrong string)) {
+// An excuse looks at a client from now on: what it returns says whether a node seemed silent since, as on a machine that stands still,
+// so that another one was asked.
+type excuse func() (excused func() bool)
+
+// excusedByTries is whether a node seems silent, or a call was hedged or tried again.
+func excusedByTries(c *client.Client) excuse {
+	return excusedBy(c, func() uint64 {
+		_, hedges, retries := c.Tries()
+		return hedges + retries
+	})
+}
+
+// excusedByHedges is excusedByTries where a retry is no excuse.
+func excusedByHedges(c *client.Client) excuse {
+	return excusedBy(c, func() uint64 {
+		_, hedges, _ := c.Tries()
+		return hedges
+	})
+}
+
+func excusedBy(c *client.Client, count func() uint64) excuse {
+	return func() func() bool {
+		bad, before := c.Bad(), count()
+		return func() bool { return bad || c.Bad() || count() > before }
+	}
+}
+
+// eventually judges until nothing is wrong. What is wrong without an excuse fails the test, and what stays wrong for a minute.
+func eventually(tb testing.TB, look excuse, judge func() (wrong string)) {
 	tb.Helper()
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()
-	for range 1000 {
-		if judge() == "" {
+	for start := time.Now(); ; <-again.C {
+		excused := look()
+		wrong := judge()
+		if wrong == "" {
 			return
 		}
-		<-again.C
-	}
-	if wrong := judge(); wrong != "" {
-		tb.Error(wrong)
+		if !excused() || time.Since(start) > time.Minute {
+			tb.Error(wrong)
+			return
+		}
 	}
 }
 
