@@ -173,7 +173,7 @@ func TestTLS(t *testing.T) {
 		Limiter: newNode(t), TLS: &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: pool, MinVersion: tls.VersionTLS12},
 	})
 	for _, own := range [][]tls.Certificate{nil, {cert}} {
-		c := redis.NewClient(&redis.Options{Addr: address, TLSConfig: &tls.Config{RootCAs: pool, Certificates: own, MinVersion: tls.VersionTLS12}, MaxRetries: -1})
+		c := redis.NewClient(&redis.Options{Addr: address, TLSConfig: &tls.Config{RootCAs: pool, Certificates: own, MinVersion: tls.VersionTLS12}, MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: time.Minute})
 		if err := c.Do(t.Context(), "CL.THROTTLE", "k", 1, 1, 1).Err(); err != nil {
 			t.Error(err)
 		}
@@ -181,7 +181,7 @@ func TestTLS(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	plain := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
+	plain := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: time.Minute})
 	if err := plain.Ping(t.Context()).Err(); err == nil {
 		t.Error("plain text is taken")
 	}
