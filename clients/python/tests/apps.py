@@ -12,7 +12,7 @@ def serve_wsgi(app, port):  # type: ignore[no-untyped-def]
     from wsgiref.simple_server import make_server
 
     limited = jeton.WSGIMiddleware(
-        app, jeton.Client(ADDRESSES, timeout=10), "strict", key=lambda _: KEY, skip=lambda environ: environ["PATH_INFO"] == "/health"
+        app, jeton.Client(ADDRESSES, timeout=30), "strict", key=lambda _: KEY, skip=lambda environ: environ["PATH_INFO"] == "/health"
     )
     make_server("127.0.0.1", port, limited).serve_forever()
 
@@ -21,7 +21,7 @@ def serve_asgi(app, port):  # type: ignore[no-untyped-def]
     import uvicorn
 
     app.add_middleware(
-        jeton.ASGIMiddleware, client=jeton.AsyncClient(ADDRESSES, timeout=10), limits="strict",
+        jeton.ASGIMiddleware, client=jeton.AsyncClient(ADDRESSES, timeout=30), limits="strict",
         key=lambda _: KEY, skip=lambda scope: scope["path"] == "/health",
     )
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")

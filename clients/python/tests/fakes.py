@@ -41,7 +41,7 @@ class Fake:
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             stack.enter_context(connection)
             if self.tls:
-                connection.settimeout(5)
+                connection.settimeout(30)
                 connection = stack.enter_context(self.tls.wrap_socket(connection, server_side=True))
                 connection.settimeout(0.05)
             while self._request(connection):
@@ -121,7 +121,7 @@ def losing(url: str) -> Callable[[Fake, socket.socket], None]:
 
     def answer(fake: Fake, _: socket.socket) -> None:
         request = urllib.request.Request(url + "/v1/check", fake.of_thread.body)
-        with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(request, timeout=10) as answered:
+        with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(request, timeout=30) as answered:
             answered.read()
 
     return answer

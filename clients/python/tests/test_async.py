@@ -17,7 +17,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
         cluster.shared()  # before there is a loop that this would block
 
     async def asyncSetUp(self) -> None:
-        self.client = jeton.AsyncClient(cluster.shared().addresses, timeout=10)
+        self.client = jeton.AsyncClient(cluster.shared().addresses, timeout=30)
         self.key = f"async:{os.getpid()}:{self.id()}"
 
     async def asyncTearDown(self) -> None:
@@ -80,13 +80,13 @@ class Async(unittest.IsolatedAsyncioTestCase):
 
         def answer(fake: fakes.Fake, connection: Any) -> None:
             if b'"for"' in fake.of_thread.body:
-                cancelled.wait(10)
+                cancelled.wait(60)
                 connection.sendall(fakes.http(200, {"allowed": True, "limits": [], "hold": "a text", "granted": 10}))
             else:
                 connection.sendall(fakes.http(200, {"charged": 0, "returned": 10, "debt": 0, "limits": []}))
 
         with fakes.serving(answer) as fake:
-            async with jeton.AsyncClient(fake.url, timeout=10) as client:
+            async with jeton.AsyncClient(fake.url, timeout=30) as client:
                 task = asyncio.ensure_future(client.hold("u", "tokens", cost=10, for_=60))
                 await self.until(lambda: len(fake.bodies) == 1)
                 task.cancel()

@@ -21,7 +21,7 @@ def key() -> str:
 
 class Calls(unittest.TestCase):
     def setUp(self) -> None:
-        self.client = jeton.Client(cluster.shared().addresses, timeout=10)
+        self.client = jeton.Client(cluster.shared().addresses, timeout=30)
         self.addCleanup(self.client.close)
         self.key = key()
 
@@ -34,8 +34,8 @@ class Calls(unittest.TestCase):
         self.assertFalse(d.allowed)
         self.assertEqual([o.name for o in d.limits], ["strict"])
         assert d.retry_after is not None and d.reset_after is not None
-        self.assertTrue(3590 < d.retry_after <= 3600, d)
-        self.assertTrue(7190 < d.reset_after <= 7200, d)
+        self.assertTrue(3500 < d.retry_after <= 3600, d)  # less by what has passed since the first one
+        self.assertTrue(7100 < d.reset_after <= 7200, d)
         self.assertFalse(self.client.check(self.key, ["login", "strict"]).allowed)
         self.assertEqual(self.client.look(self.key, "login").remaining, 10, "one limit denied, and another was charged")
 
@@ -77,15 +77,17 @@ class Calls(unittest.TestCase):
         self.assertEqual((d.granted, d.hold.granted, d.remaining), (3000, 3000, 7000))
         more = d.hold.extend(90.5, cost=10)
         assert more.until_ns is not None
-        self.assertAlmostEqual(int(more.until_ns) / 1e9, time.time() + 90.5, delta=10)
+        self.assertAlmostEqual(int(more.until_ns) / 1e9, time.time() + 90.5, delta=30)
         self.assertEqual(d.hold.settle(100, open=True, for_=30).limits[0].state, "open")
         self.assertFalse(d.hold.settled)
         settled = d.hold.settle(1200)
         self.assertEqual((settled.charged, settled.returned, settled.debt, settled.until_ns), (1200, 1800, 0, None))
         self.assertEqual(self.client.settle(d.hold.id, 1200), settled, "a settlement that is repeated has another answer")
-        least = self.client.hold(self.key, "tokens", cost=10000, least=5000, for_=60)
-        self.assertTrue(8800 <= least.granted < 10000, least)
-        denied = self.client.hold(self.key, "tokens", cost=9000, for_=60)
+        other = key()
+        self.client.check(other, "tokens", cost=6000)  # which come back within 36 s
+        least = self.client.hold(other, "tokens", cost=10000, least=4000, for_=60)
+        self.assertTrue(4000 <= least.granted < 10000, least)
+        denied = self.client.hold(other, "tokens", cost=9000, for_=60)
         self.assertEqual((denied.allowed, denied.hold), (False, None))
 
     def test_a_hold_around_what_fails(self) -> None:
@@ -151,7 +153,7 @@ class Calls(unittest.TestCase):
         os.close(reader)
 
     def test_connections_are_kept(self) -> None:
-        client = jeton.Client(cluster.shared().addresses[0])
+        client = jeton.Client(cluster.shared().addresses[0], timeout=30)
         self.addCleanup(client.close)
         client.look(self.key, "login")
         kept = client._pool._idle[client.addresses[0].text]
@@ -165,7 +167,7 @@ class Refused(unittest.TestCase):
     """Wrong input is refused whatever on_unavailable says."""
 
     def setUp(self) -> None:
-        self.client = jeton.Client(cluster.shared().addresses, timeout=10, on_unavailable="allow")
+        self.client = jeton.Client(cluster.shared().addresses, timeout=30, on_unavailable="allow")
         self.addCleanup(self.client.close)
 
     def refused(self, call, status: int, type: str, field: object) -> jeton.JetonError:  # type: ignore[no-untyped-def]
@@ -253,7 +255,7 @@ class Addresses(unittest.TestCase):
             asked.append(threading.get_ident())
             return "nonsense"
 
-        client = jeton.Client(cluster.shared().addresses, token=token)
+        client = jeton.Client(cluster.shared().addresses, timeout=30, token=token)
         self.addCleanup(client.close)
         client.check(key(), "login")
         self.assertEqual(len(asked), 1)

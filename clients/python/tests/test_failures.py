@@ -109,7 +109,7 @@ class Broken(unittest.TestCase):
     def test_policies(self) -> None:
         with fakes.serving(says(problem(503, "unavailable"))) as fake:
             for policy in ("allow", "deny"):
-                with jeton.Client(fake.url, on_unavailable=policy) as client:
+                with jeton.Client(fake.url, timeout=30, on_unavailable=policy) as client:
                     d = client.check("u", "login")
                     self.assertEqual((d.allowed, d.decided_by, d.failed_open, d.limits, d.nearest), (policy == "allow", policy, policy == "allow", [], None))
                     self.assertEqual(d.retry_after, 0 if policy == "allow" else 1)
@@ -127,7 +127,7 @@ class Broken(unittest.TestCase):
     def test_what_is_refused_never_passes(self) -> None:
         for answer, status in ((http(400, b"bad", "text/plain"), 400), (http(413, b"big", "text/html"), 413), (http(404, b"", "text/plain"), 404), (problem(500, "internal"), 500), (problem(403, "x"), 403), (http(400, {"title": "no detail"}, "application/problem+json"), 400),
             (http(431, b"{", "application/problem+json"), 431), (http(401, DEEP, "application/problem+json"), 401)):
-            with self.subTest(status=status), fakes.serving(says(answer)) as fake, jeton.Client(fake.url, on_unavailable="allow") as client:
+            with self.subTest(status=status), fakes.serving(says(answer)) as fake, jeton.Client(fake.url, timeout=30, on_unavailable="allow") as client:
                 with self.assertRaises(jeton.JetonError) as caught:
                     client.check("u", "login")
                 self.assertEqual((caught.exception.status, type(caught.exception), len(fake.bodies)), (status, jeton.JetonError, 1))
@@ -149,7 +149,7 @@ class Broken(unittest.TestCase):
 
     def test_a_settlement_that_did_not_arrive_is_no_release(self) -> None:
         """What was used is not known to the cluster then. It was used all the same."""
-        with fakes.serving(says(problem(503, "unavailable"))) as fake, jeton.Client(fake.url) as client:
+        with fakes.serving(says(problem(503, "unavailable"))) as fake, jeton.Client(fake.url, timeout=30) as client:
             with self.assertRaises(jeton.Unavailable), jeton.Decision(True, hold=jeton.Hold(client, "text", 3000)) as held:
                 assert held.hold is not None
                 held.hold.settle(1200)
@@ -167,7 +167,7 @@ class Broken(unittest.TestCase):
         with jeton.Client(gone.url, timeout=90) as client, self.assertRaisesRegex(jeton.Unavailable, "cannot connect"):
             client.check("u", "login")
         self.assertLess(time.monotonic() - begin, 30)
-        with jeton.Client([gone.url, *cluster.shared().addresses], timeout=10) as client:
+        with jeton.Client([gone.url, *cluster.shared().addresses], timeout=30) as client:
             for i in range(2):
                 client._first = i
                 self.assertTrue(client.check_all([{"key": f"nobody:{os.getpid()}", "limits": "login"}]).allowed)
@@ -196,7 +196,7 @@ class Broken(unittest.TestCase):
                     self.assertRaises(jeton.Unavailable, client.check_all, checks)
                     self.assertEqual((len(bad.bodies), len(good.bodies)), (1, 0))
         answer = http(200, {"allowed": True, "checks": [None]})
-        with fakes.serving(BROKEN["503"]) as bad, fakes.serving(says(answer)) as good, jeton.Client([bad.url, good.url]) as client:
+        with fakes.serving(BROKEN["503"]) as bad, fakes.serving(says(answer)) as good, jeton.Client([bad.url, good.url], timeout=30) as client:
             client._first = 0
             self.assertTrue(client.check_all(checks).allowed)
 
@@ -294,18 +294,18 @@ class Failure(unittest.TestCase):
     def test_the_port_of_grpc(self) -> None:
         said = re.search(r"node-1 +gRPC (\S+)", cluster.shared().said)
         assert said is not None
-        with jeton.Client("http://" + said[1], timeout=10) as client, self.assertRaisesRegex(jeton.Unavailable, "(answered, and not in HTTP/1.1:|closed the connection without an answer; if it always does,) name the HTTP port"):
+        with jeton.Client("http://" + said[1], timeout=30) as client, self.assertRaisesRegex(jeton.Unavailable, "(answered, and not in HTTP/1.1:|closed the connection without an answer; if it always does,) name the HTTP port"):
             client.check("u", "login")
 
     def test_tls_at_a_plain_port(self) -> None:
         url = cluster.shared().addresses[0].replace("http:", "https:")
-        with jeton.Client(url, timeout=10) as client:
+        with jeton.Client(url, timeout=30) as client:
             with self.assertRaisesRegex(jeton.Unavailable, f"{url}: answered, and not in TLS: write http:// for a port without it, and name the HTTP port"):
                 client.check("u", "login")
 
     def test_on_failure(self) -> None:
         told: List[Exception] = []
-        with fakes.serving(says(http(200, b"hello"))) as fake, jeton.Client(fake.url, on_unavailable="allow", on_failure=told.append) as client:
+        with fakes.serving(says(http(200, b"hello"))) as fake, jeton.Client(fake.url, timeout=30, on_unavailable="allow", on_failure=told.append) as client:
             with self.assertNoLogs("jeton") if hasattr(self, "assertNoLogs") else contextlib.nullcontext():
                 client.check("u", "login")
                 client.hold("u", "login", for_=60, on_unavailable="deny")
@@ -341,7 +341,7 @@ class Crash(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.stop)
 
     def setUp(self) -> None:
-        self.client = jeton.Client(self.cluster.addresses, timeout=10)
+        self.client = jeton.Client(self.cluster.addresses, timeout=30)
         self.addCleanup(self.client.close)
 
     def through(self, key: str, harm: Any) -> None:

@@ -7,9 +7,11 @@ import io
 import os
 import re
 import unittest
+import unittest.mock
 from typing import Any, Dict
 
 import cluster
+import jeton
 from test_middleware import ask
 
 PAGES = (os.path.join(cluster.ROOT, "docs", "clients.md"), os.path.join(cluster.ROOT, "clients", "python", "README.md"))
@@ -45,7 +47,8 @@ class Page(unittest.TestCase):
             text = text.replace("http://localhost:" + port, address)
         said = io.StringIO()
         names: Dict[str, Any] = {"__name__": "block"}
-        with contextlib.redirect_stdout(said):
+        patient = [unittest.mock.patch.dict(kind.__init__.__kwdefaults__, timeout=30.0) for kind in (jeton.Client, jeton.AsyncClient)]
+        with patient[0], patient[1], contextlib.redirect_stdout(said):
             exec(compile(text, "block", "exec"), names)
         shown = re.findall(r"^ *print\(.*\)  # (.*)$", text, re.M)
         shown = [line for line in shown if not line.startswith("no address")]  # a branch that is not taken

@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 USE = """
 import sys, jeton
-with jeton.Client(sys.argv[1:], timeout=10) as client:
+with jeton.Client(sys.argv[1:], timeout=30) as client:
     d = client.check("wheel", "login")
     print(d.decided_by, d.allowed, d.limit, jeton.__file__.startswith(sys.prefix))
 """
