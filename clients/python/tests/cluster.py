@@ -92,7 +92,7 @@ class Cluster:
     def wait_for(self, true: Callable[[], object]) -> None:
         """Returns when what the cluster has said makes it true."""
         with self.changed:
-            if not self.changed.wait_for(lambda: true() or self.dev.poll() is not None, 60) or not true():
+            if not self.changed.wait_for(lambda: true() or self.dev.poll() is not None, 180) or not true():
                 raise AssertionError("the cluster did not say what was waited for:\n" + self.said)
 
     def process(self, node: int) -> int:
@@ -115,7 +115,7 @@ class Cluster:
     def stop(self) -> None:
         if self.dev.poll() is None:
             self.dev.send_signal(signal.SIGTERM)
-            self.dev.wait(60)
+            self.dev.wait(180)
         self.reader.join()
         assert self.dev.stdout is not None
         self.dev.stdout.close()

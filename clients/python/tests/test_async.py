@@ -97,7 +97,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(fake.bodies[1], {"hold": "a text", "cost": 0, "open": False})
 
     async def until(self, true: Callable[[], bool]) -> None:
-        for _ in range(6000):
+        for _ in range(18000):
             if true():
                 return
             await asyncio.sleep(0.01)

@@ -43,7 +43,7 @@ def ask(wsgi: Any, **environ: str) -> Tuple[str, List[Tuple[str, str]], bytes]:
 
 def until_rules(rules: Rules, name: str, limit: int) -> None:
     """Returns when the limits have been read."""
-    for _ in range(6000):
+    for _ in range(18000):
         if rules.of(Outcome(name, True, limit, 0)):
             return
         time.sleep(0.01)
@@ -238,7 +238,7 @@ class Frameworks(unittest.TestCase):
         env = {**os.environ, "JETON_ADDRESSES": " ".join(cluster.shared().addresses), "APP_KEY": key}
         process = subprocess.Popen([sys.executable, os.path.join(HERE, "apps.py"), name, str(port)], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
-            for _ in range(600):
+            for _ in range(3600):  # three minutes
                 if process.poll() is not None:
                     break
                 try:
@@ -262,7 +262,7 @@ class Frameworks(unittest.TestCase):
             self.assertEqual(statuses, [200, 200, 429])
         finally:
             process.terminate()
-            said, _ = process.communicate(timeout=20)
+            said, _ = process.communicate(timeout=180)
         self.assertNotIn("Traceback", said)
 
     def test_flask(self) -> None:

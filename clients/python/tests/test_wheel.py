@@ -38,7 +38,7 @@ class Wheel(unittest.TestCase):
             python = os.path.join(folder, "venv", "bin", "python")
             subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", path], check=True, capture_output=True)
             env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-            used = subprocess.run([python, "-c", USE, *cluster.shared().addresses], cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+            used = subprocess.run([python, "-c", USE, *cluster.shared().addresses], cwd=folder, env=env, capture_output=True, text=True, timeout=180)
             self.assertEqual((used.stdout, used.stderr), ("cluster True 10 True\n", ""))
 
 
