@@ -63,10 +63,10 @@ test("an answer that never ends is late, too", async (t) => {
 test("a silent address costs its share of the time, and the next one gets the same request id", async (t) => {
   const quiet = await fake(t, () => {});
   const good = await fake(t, (_, res) => json(res, 200, allowed));
-  const client = new Client({ addresses: [quiet.url, good.url], timeout: 6 });
+  const client = new Client({ addresses: [quiet.url, good.url], timeout: 12 });
   const [d, seconds] = await timed(client.check("k", "demo"));
   assert.ok(!(d instanceof Error) && d.allowed, String(d));
-  assert.ok(seconds >= 2.4, `${seconds}`); // and below the timeout, or there was no answer
+  assert.ok(seconds >= 5, `${seconds}`); // and below the timeout, or there was no answer
   assert.equal(quiet.asked.length, 1);
   assert.match(String(quiet.asked[0]?.body["request_id"]), /^[0-9a-f]{32}$/);
   assert.deepEqual(quiet.asked[0]?.body, good.asked[0]?.body);
@@ -91,11 +91,11 @@ test("connections refused, broken connections, 502, 503, 504 and what is not the
   ];
   const good = await fake(t, (_, res) => json(res, 200, allowed));
   for (const address of bad) {
-    const d = await new Client({ addresses: [address, good.url], timeout: 10 }).check("k", "demo");
+    const d = await new Client({ addresses: [address, good.url], timeout: 30 }).check("k", "demo");
     assert.equal(d.allowed, true);
   }
   assert.equal(good.asked.length, bad.length);
-  const [err] = await timed(new Client({ addresses: bad, timeout: 20 }).check("k", "demo"));
+  const [err] = await timed(new Client({ addresses: bad, timeout: 60 }).check("k", "demo"));
   assert.ok(err instanceof Unavailable, String(err));
   assert.equal(err.attempts.length, 3 * bad.length);
   assert.match(err.message, /ECONNREFUSED.*ENOTFOUND|getaddrinfo/);
@@ -132,7 +132,7 @@ test("onFailure is called each time that a policy decides, and with nothing else
   const warned = t.mock.method(console, "warn", () => {});
   const other = await fake(t, (_, res) => res.end("hello"));
   const told: Error[] = [];
-  const client = new Client({ addresses: other.url, onUnavailable: "allow", onFailure: (err) => told.push(err) });
+  const client = new Client({ addresses: other.url, timeout: 30, onUnavailable: "allow", onFailure: (err) => told.push(err) });
   await client.check("k", "demo");
   await client.hold("k", "demo", { for: 60, onUnavailable: "deny" });
   await client.checkAll([{ key: "k", limits: "demo" }]);
@@ -148,7 +148,7 @@ test("without onFailure a client warns, once a minute at most", async (t) => {
   const now = performance.now.bind(performance);
   let later = 0;
   t.mock.method(performance, "now", () => now() + later);
-  const client = new Client({ addresses: await nothing(), onUnavailable: "allow" });
+  const client = new Client({ addresses: await nothing(), timeout: 30, onUnavailable: "allow" });
   for (const [wait, count] of [[0, 1], [0, 1], [40_000, 1], [40_000, 2]] as const) {
     later += wait;
     assert.equal((await client.check("k", "demo")).allowed, true);
@@ -159,7 +159,7 @@ test("without onFailure a client warns, once a minute at most", async (t) => {
 
 test("a 503 is repeated at a single address, with the same request id", async (t) => {
   const node = await fake(t, (_, res, n) => (n < 3 ? json(res, 503, problem(503, "overloaded")) : json(res, 200, allowed)));
-  await new Client({ addresses: node.url, timeout: 5 }).check("k", "demo");
+  await new Client({ addresses: node.url, timeout: 30 }).check("k", "demo");
   assert.equal(node.asked.length, 3);
   assert.equal(new Set(node.asked.map((a) => a.body["request_id"])).size, 1);
 });
@@ -167,7 +167,7 @@ test("a 503 is repeated at a single address, with the same request id", async (t
 test("checkAll is repeated only where nothing can have been decided", async (t) => {
   const answer = { allowed: true, checks: [allowed] };
   const good = await fake(t, (_, res) => json(res, 200, answer));
-  const ask = (first: string) => new Client({ addresses: [first, good.url], timeout: 5 }).checkAll([{ key: "k", limits: "demo" }]);
+  const ask = (first: string) => new Client({ addresses: [first, good.url], timeout: 30 }).checkAll([{ key: "k", limits: "demo" }]);
   const full = await fake(t, (_, res) => json(res, 503, problem(503, "unavailable")));
   assert.equal((await ask(full.url)).allowed, true);
   assert.equal((await ask(await nothing())).allowed, true);
@@ -181,7 +181,7 @@ test("checkAll is repeated only where nothing can have been decided", async (t) 
 test("an error of the API is thrown at once, whatever onUnavailable says", async (t) => {
   for (const status of [400, 401, 403, 404, 405, 413, 500]) {
     const node = await fake(t, (_, res) => json(res, status, { ...problem(status, "some"), field: "key" }));
-    const err = await new Client({ addresses: node.url, onUnavailable: "allow" }).check("k", "demo").catch((e: unknown) => e);
+    const err = await new Client({ addresses: node.url, timeout: 30, onUnavailable: "allow" }).check("k", "demo").catch((e: unknown) => e);
     assert.ok(err instanceof JetonError && !(err instanceof Unavailable), String(err));
     assert.deepEqual([err.status, err.type, err.title, err.detail, err.message, err.field, err.address, node.asked.length], [
       status, "urn:jeton:problem:some", "A title", "detail of some", "detail of some", "key", node.url, 1,
@@ -192,7 +192,7 @@ test("an error of the API is thrown at once, whatever onUnavailable says", async
 test("redirects are not followed: the token would go along", async (t) => {
   const elsewhere = await fake(t, (_, res) => json(res, 200, allowed));
   const node = await fake(t, (_, res) => res.writeHead(307, { location: elsewhere.url }).end());
-  const client = new Client({ addresses: node.url, token: "secret" });
+  const client = new Client({ addresses: node.url, timeout: 30, token: "secret" });
   await assert.rejects(client.check("k", "demo"), (err) => err instanceof JetonError && err.status === 307 && /redirects are not followed/.test(err.message));
   assert.equal(elsewhere.asked.length, 0);
 });
@@ -200,18 +200,18 @@ test("redirects are not followed: the token would go along", async (t) => {
 test("the token is sent, and asked for before each call", async (t) => {
   const node = await fake(t, (_, res) => json(res, 200, allowed));
   let n = 0;
-  const client = new Client({ addresses: node.url, token: async () => `token-${++n}\n` });
+  const client = new Client({ addresses: node.url, timeout: 30, token: async () => `token-${++n}\n` });
   await client.check("k", "demo");
   await client.look("k", "demo");
-  await new Client({ addresses: node.url, token: "fixed" }).check("k", "demo");
-  await new Client({ addresses: node.url }).check("k", "demo");
+  await new Client({ addresses: node.url, timeout: 30, token: "fixed" }).check("k", "demo");
+  await new Client({ addresses: node.url, timeout: 30 }).check("k", "demo");
   assert.deepEqual(node.asked.map((a) => a.headers.authorization), ["Bearer token-1", "Bearer token-2", "Bearer fixed", undefined]);
-  await new Client({ addresses: node.url, token: "fixed\n" }).check("k", "demo");
+  await new Client({ addresses: node.url, timeout: 30, token: "fixed\n" }).check("k", "demo");
   assert.equal(node.asked[4]?.headers.authorization, "Bearer fixed");
   for (const token of ["", "\n", "a\nsecret", "sécret"]) {
     const hidden = (err: unknown) => err instanceof Error && /token: it is empty, or has char/.test(err.message) && !/secret|sécret/.test(err.message);
     assert.throws(() => new Client({ addresses: node.url, token }), (err) => err instanceof TypeError && hidden(err));
-    await assert.rejects(new Client({ addresses: node.url, token: () => token }).check("k", "demo"), (err) => err instanceof Unavailable && hidden(err));
+    await assert.rejects(new Client({ addresses: node.url, timeout: 30, token: () => token }).check("k", "demo"), (err) => err instanceof Unavailable && hidden(err));
   }
   const failing = new Client({ addresses: node.url, token: () => Promise.reject(new Error("no metadata")), onUnavailable: "deny" });
   assert.equal((await failing.check("k", "demo")).decidedBy, "deny");
@@ -220,14 +220,14 @@ test("the token is sent, and asked for before each call", async (t) => {
 });
 
 test("the caller's signal ends a call with its own reason, whatever onUnavailable says", async (t) => {
-  const client = new Client({ addresses: await silent(t), timeout: 10, onUnavailable: "allow" });
+  const client = new Client({ addresses: await silent(t), timeout: 60, onUnavailable: "allow" });
   const reason = new Error("the user has left");
   await assert.rejects(client.check("k", "demo", { signal: AbortSignal.abort(reason) }), reason);
   const ends = new AbortController();
   setTimeout(() => ends.abort(reason), 50);
   const [err, seconds] = await timed(client.check("k", "demo", { signal: ends.signal }));
   assert.equal(err, reason);
-  assert.ok(seconds < 5);
+  assert.ok(seconds < endless, `${seconds}`);
 });
 
 test("a client is refused that could not ask", () => {
@@ -257,7 +257,7 @@ test("a client is refused that could not ask", () => {
 
 test("a path before the API's is kept", async (t) => {
   const node = await fake(t, (_, res) => json(res, 200, allowed));
-  await new Client({ addresses: `${node.url}/behind/a/proxy/` }).check("k", "demo");
+  await new Client({ addresses: `${node.url}/behind/a/proxy/`, timeout: 30 }).check("k", "demo");
   assert.equal(node.asked[0]?.path, "/behind/a/proxy/v1/check");
 });
 
@@ -271,7 +271,7 @@ test("the nearest outcome is the one that RateLimit shows", async (t) => {
   ] as const) {
     const denied = outcomes.some((o) => !o.allowed);
     const node = await fake(t, (_, res) => json(res, denied ? 429 : 200, { allowed: !denied, limits: outcomes }));
-    const d = await new Client({ addresses: node.url }).check("k", "demo");
+    const d = await new Client({ addresses: node.url, timeout: 30 }).check("k", "demo");
     assert.deepEqual([d.nearest?.name, d.retryAfter], [nearest, retryAfter]);
   }
 });

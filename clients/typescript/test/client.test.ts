@@ -9,7 +9,7 @@ let client: Client;
 
 before(async () => {
   cluster = await Cluster.start(1);
-  client = new Client({ addresses: cluster.addresses, timeout: 5 });
+  client = new Client({ addresses: cluster.addresses, timeout: 30 });
 });
 
 after(async () => cluster?.stop());
@@ -77,7 +77,7 @@ test("a hold is extended, settled by any client, and released", async () => {
   assert.equal(open.limits[0]?.state, "open");
   assert.match(open.untilNs ?? "", /^\d{19}$/);
   assert.equal((await d.hold.settle(20, { open: true, for: 90.5 })).limits[0]?.state, "open");
-  const other = new Client({ addresses: cluster.nodes.at(-1)!.http, timeout: 5 });
+  const other = new Client({ addresses: cluster.nodes.at(-1)!.http, timeout: 30 });
   const { limits, ...sums } = await other.settle(d.hold.id, 1200);
   assert.deepEqual(sums, { charged: 1200, returned: 1800, debt: 0 });
   assert.deepEqual(limits, [{ name: "tokens", state: "settled", charged: 1200, returned: 1800, debt: 0 }]);
@@ -134,7 +134,7 @@ test("buckets and limits are shown", async () => {
 });
 
 test("a gateway's admin port answers as a node does", async () => {
-  const by = new Client({ addresses: `${cluster.admin}/`, timeout: 5 });
+  const by = new Client({ addresses: `${cluster.admin}/`, timeout: 30 });
   const key = newKey();
   assert.equal((await by.check(key, "demo")).remaining, 9);
   assert.equal((await client.check(key, "demo")).remaining, 8);
@@ -143,7 +143,7 @@ test("a gateway's admin port answers as a node does", async () => {
 
 test("an address that is no node says what to name", async () => {
   for (const address of [cluster.proxy, `${cluster.admin}/v1`]) {
-    const wrong = new Client({ addresses: address, timeout: 5 });
+    const wrong = new Client({ addresses: address, timeout: 30 });
     await assert.rejects(wrong.check("k", "demo"), (err) => err instanceof JetonError && /as jeton's API does|use GET/.test(err.message));
   }
 });
@@ -203,7 +203,7 @@ async function clientOf(addresses: string[], node: Node): Promise<Client> {
     let asked = "";
     const by = new Client({
       addresses,
-      timeout: 10,
+      timeout: 30,
       fetch: (input, init) => {
         asked = new URL(input as string).origin;
         return fetch(input, init);
@@ -235,7 +235,7 @@ async function admittedAcrossAKill(whom: "owner" | "other"): Promise<[admitted: 
   const killed = await Cluster.start(3);
   try {
     const key = newKey();
-    const any = new Client({ addresses: killed.addresses, timeout: 10 });
+    const any = new Client({ addresses: killed.addresses, timeout: 30 });
     await any.look(key, "many");
     const { node } = await any.bucket("many", key);
     const victim = killed.nodes.find((n) => (n.name === node) === (whom === "owner"))!;

@@ -21,7 +21,7 @@ let client: Client;
 
 before(async () => {
   cluster = await Cluster.start(1);
-  client = new Client({ addresses: cluster.addresses, timeout: 5 });
+  client = new Client({ addresses: cluster.addresses, timeout: 30 });
 });
 
 after(async () => cluster?.stop());

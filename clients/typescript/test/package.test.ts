@@ -20,7 +20,7 @@ const program = `
 import { Client, Unavailable, type Decision } from "jeton-client";
 import { rateLimit } from "jeton-client/fetch";
 
-const client = new Client({ addresses: process.argv[2]! });
+const client = new Client({ addresses: process.argv[2]!, timeout: 30 });
 const decision: Decision = await client.check("user:42", ["demo"], { cost: 1 });
 const left: number | undefined = decision.remaining;
 const handler = rateLimit({ client, limits: "demo", key: (request) => request.url }, () => new Response("passed"));
