@@ -56,7 +56,7 @@ export class Cluster {
     let log = "";
     let late: NodeJS.Timeout | undefined;
     await new Promise<void>((started, failed) => {
-      late = setTimeout(() => failed(new Error(`jeton dev did not start:\n${log}`)), 60_000);
+      late = setTimeout(() => failed(new Error(`jeton dev did not start:\n${log}`)), 180_000);
       const heard = (text: Buffer) => {
         log += text.toString();
         if (log.includes("Ctrl-C")) started();
@@ -74,7 +74,7 @@ export class Cluster {
   async stop(): Promise<void> {
     const ended = new Promise((resolve) => this.dev.once("exit", resolve));
     this.dev.kill("SIGINT");
-    const late = setTimeout(() => this.dev.kill("SIGKILL"), 20_000);
+    const late = setTimeout(() => this.dev.kill("SIGKILL"), 180_000);
     await ended;
     clearTimeout(late);
     rmSync(this.folder, { recursive: true, force: true });

@@ -111,7 +111,7 @@ const slow = 12;
 
 /** Asks until the answers tell t and w: the limits are read in the background. */
 async function known(ask: Ask): Promise<void> {
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < 18_000; i++) {
     if ((await ask({ "x-user": newKey() })).headers.get("ratelimit-policy")?.includes(";w=")) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -11,7 +11,7 @@ import { allowed, fake, json } from "./server.js";
 const here = join(repository, "clients/typescript");
 
 function run(folder: string, command: string, ...args: string[]): string {
-  const ended = spawnSync(command, args, { cwd: folder, encoding: "utf8", timeout: 60_000 });
+  const ended = spawnSync(command, args, { cwd: folder, encoding: "utf8", timeout: 180_000 });
   assert.equal(ended.status, 0, `${command} ${args.join(" ")}: ${ended.error?.message ?? ""}\n${ended.stdout}${ended.stderr}`);
   return ended.stdout;
 }
