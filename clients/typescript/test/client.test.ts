@@ -130,7 +130,7 @@ test("buckets and limits are shown", async () => {
   assert.deepEqual([bucket["key"], bucket["tokens"]], [key, 9]);
   assert.equal(((await client.bucket("tiers", key, { plan: "pro" }))["limit"] as Record<string, unknown>)["capacity"], 20);
   await assert.rejects(client.bucket("demo", ".."), /cannot stand in a URL/);
-  assert.equal((await client.limits())["three"]?.["refill"], "3/m");
+  assert.equal((await client.limits())["three"]?.["refill"], "1/50s");
 });
 
 test("a gateway's admin port answers as a node does", async () => {

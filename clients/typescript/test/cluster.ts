@@ -8,7 +8,7 @@ export const repository = resolve(import.meta.dirname ?? new URL(".", import.met
 
 const limits = `limits:
   demo: {capacity: 10, refill: 10/h}
-  three: {capacity: 3, refill: 3/m}
+  three: {capacity: 3, refill: 1/50s}
   hour: {algorithm: fixed-window, limit: 5, window: 1h}
   queue: {capacity: 1, refill: 1/20s, wait: 30s}
   items: {capacity: 60, refill: 1/s}

@@ -106,8 +106,8 @@ const frameworks: Record<string, Start> = {
 
 const user = (header: (name: string) => string | undefined) => header("x-user") ?? "";
 
-/** How many seconds a machine that is busy may take for a few requests; a token of the limit three comes back after 20. */
-const slow = 12;
+/** How many seconds a machine that is busy may take for a few requests; a token of the limit three comes back after 50. */
+const slow = 40;
 
 /** Asks until the answers tell t and w: the limits are read in the background. */
 async function known(ask: Ask): Promise<void> {
@@ -127,16 +127,18 @@ for (const [name, start] of Object.entries(frameworks)) {
       const res = await ask(who);
       assert.deepEqual([res.status, await res.text()], [200, "passed"]);
       const [, t] = new RegExp(`^${before200}, "three";r=${left};t=(\\d+)$`).exec(res.headers.get("ratelimit") ?? "") ?? [];
-      assert.ok(Math.abs(Number(t) - Math.max(left, 1) * 20) < slow, `${res.headers.get("ratelimit")}`);
-      assert.equal(res.headers.get("ratelimit-policy"), '"three";q=3;w=60, "hour";q=5;w=3600');
+      // Where tokens remain, t depends on their number alone; where none remains, it is the time until the next one.
+      if (left > 0) assert.equal(Number(t), left * 50);
+      else assert.ok(Number(t) <= 50 && Number(t) > 50 - slow, `${res.headers.get("ratelimit")}`);
+      assert.equal(res.headers.get("ratelimit-policy"), '"three";q=3;w=150, "hour";q=5;w=3600');
     }
     for (const method of ["GET", "HEAD"]) {
       const res = await ask(who, method);
       assert.equal(res.status, 429);
       const wait = res.headers.get("retry-after") ?? "";
-      assert.ok(Number(wait) <= 20 && Number(wait) > 20 - slow, wait);
+      assert.ok(Number(wait) <= 50 && Number(wait) > 50 - slow, wait);
       assert.ok(res.headers.get("ratelimit")?.endsWith(`"three";r=0;t=${wait}`));
-      assert.equal(res.headers.get("ratelimit-policy"), '"three";q=3;w=60, "hour";q=5;w=3600');
+      assert.equal(res.headers.get("ratelimit-policy"), '"three";q=3;w=150, "hour";q=5;w=3600');
       assert.equal(res.headers.get("content-type"), "application/problem+json");
       assert.equal(res.headers.get("cache-control"), "no-store");
       assert.equal(res.headers.get("x-content-type-options"), "nosniff");
@@ -246,6 +248,7 @@ test("a gateway answers the same requests with the same fields and body", async 
   for (let i = 0; i < 60; i++) {
     const [ours, gateways] = await both();
     assert.equal(ours.status, 200);
+    if (!gateways.headers.has("ratelimit")) continue; // it has waited 2 s for its node, and let the request through
     assert.deepEqual(shown(ours)[1], shown(gateways)[1]);
     // A token comes back each second, now and then between the two: the fields are alike, and the same where as much remains.
     for (const res of [ours, gateways]) assert.match(shown(res)[0] ?? "", /^"items";r=(?:0;t=1|([1-9]\d*);t=\1)$/);
