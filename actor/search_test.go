@@ -27,6 +27,10 @@ func search(tb testing.TB, s *System, q Search) (keys []string, complete bool) {
 }
 
 func TestSearch(t *testing.T) {
+	synctest.Test(t, testSearch)
+}
+
+func testSearch(t *testing.T) {
 	s := start(t, Config{Shards: 3, IdleAfter: time.Hour})
 	for _, key := range []string{"user:1", "user:12", "user:2", "org:1"} {
 		decide(t, s, spend(key, 1, "slow"))

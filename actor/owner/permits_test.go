@@ -216,6 +216,38 @@ func TestReturnWaitsForLineFarAhead(t *testing.T) {
 	}
 }
 
+// Floors of which an owner was told for one return say nothing of the next one: by a clock that is ahead of its own they are over, and
+// another client has entered since.
+func TestReturnGoesByTheFloorsOfNow(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := streamsFor(t, 1, time.Minute)
+	lost := tr.enter('A').decides(1, rule).Receipts[0]
+	for _, r := range tr.replicas {
+		r.amnesia(tr.now, tr.bounds)
+	}
+	over := tr.now + tr.bounds.EpsMax + rule.Lead()
+	slow := tr.enter('S')
+	slow.ahead = -200 * ms
+	slow.quickAll()
+	back := func(serial uint64) bool {
+		permits := []owner.Permit{{Rule: rule, ID: serial}}
+		tag := slow.takeOut(permits)
+		slow.pass(10 * second)
+		slow.done(tag)
+		return permits[0].Out
+	}
+	if back(lost.Serial) {
+		t.Fatal("a permit came back that no replica knows")
+	}
+	tr.now = over + 50*ms
+	fast := tr.enter('F')
+	fast.ahead = 0
+	fast.quickAll()
+	if !back(fast.decides(1, rule).Receipts[0].Serial) {
+		t.Error("the return had no effect")
+	}
+}
+
 // Permits of several limits come back together, and one that no owner ever gave is none.
 func TestPermitsOfSeveralLimits(t *testing.T) {
 	tr := newTroupe(t, 3)

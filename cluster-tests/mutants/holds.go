@@ -32,7 +32,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "unknown for line far ahead",
-			Why:  "a hold is unknown without a claim only if a majority has told of floors; line that is free only far ahead may have been claimed by an owner whose clock is ahead, and the ledger is whole",
+			Why:  "a hold is unknown without a claim, and a return without effect, only if a majority has told of floors; line that is free only far ahead may have been claimed by an owner whose clock is ahead, and the ledger is whole",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
 				Old:  "case b.forgotten(cfg) && b.free",
@@ -52,6 +52,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				New:  "",
 			}},
 			Caught: []Hunt{story("TestHoldIsNotUnknownForAClockThatIsBehind", `State:unknown`)},
+		},
+		{
+			Name: "a return by floors of before",
+			Why:  "a return is without effect only if replicas tell of floors after it came; floors that they told of before may be over, and the place of who has left stays taken until the lease is over",
+			Edits: []Edit{{
+				File: "actor/owner/permits.go",
+				Old:  "l.wanting(b, p.claimed, now, o.cfg)",
+				New:  "l.wanting(b, true, now, o.cfg)",
+			}},
+			Caught: []Hunt{story("TestReturnGoesByTheFloorsOfNow", `the return had no effect`)},
 		},
 		{
 			Name: "a late replica closes a ledger",

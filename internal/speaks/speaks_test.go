@@ -52,7 +52,7 @@ func TestOverTLS(t *testing.T) {
 	} {
 		got := speaks.OverTLS(t.Context(), c.address, nil)
 		for range 100 { // a slow machine takes longer over a handshake than a probe waits for it
-			if got == c.want {
+			if got || !c.want {
 				break
 			}
 			got = speaks.OverTLS(t.Context(), c.address, nil)

@@ -74,6 +74,17 @@ func recovered(t *testing.T, left []*chair, lost ...*chair) (done agreed.Recover
 	return done
 }
 
+// refusedRecovery is why a node does not recover the cluster, for more than a moment: one that stood still does not answer, and a leader is heard
+// for a while after it was lost.
+func refusedRecovery(t *testing.T, ch *chair, lost ...string) (why error) {
+	t.Helper()
+	ch.soon("those who are left say what they know", func() bool {
+		_, why = ch.cluster.Recover(t.Context(), lost)
+		return !errors.Is(why, message.ErrAlive) && !errors.Is(why, message.ErrUnreachable)
+	})
+	return why
+}
+
 // A cut-off majority agrees on the end of a move, serves in the new epoch, and is lost for ever. Those that are left were
 // enough of the old replicas, and have installed the epoch that they have not heard of: they must not begin it again, for
 // they do not know what was accepted in it.
@@ -160,7 +171,7 @@ func TestRecoveryKeepsTheLongestLog(t *testing.T) {
 	}
 	healRaft(t, left...)
 	names := []string{"c", "d", "e"}
-	if _, err := left[0].cluster.Recover(t.Context(), names); !errors.Is(err, agreed.ErrStale) {
+	if err := refusedRecovery(t, left[0], names...); !errors.Is(err, agreed.ErrStale) {
 		t.Fatalf("the one whose log is shorter recovers: %v", err)
 	}
 	recovered(t, left, lost...)
@@ -204,13 +215,13 @@ func TestWhoIsLeftEndsBeforeARecovery(t *testing.T) {
 // A majority that is not lost has a leader, whom some of those hear that are left. Nobody takes their part away then.
 func TestNoRecoveryBesideALeader(t *testing.T) {
 	r := newRig(t)
-	for range 10 {
+	for began := time.Now(); time.Since(began) < long; {
 		if testBesideALeader(t, r) {
 			return
 		}
 		t.Log("for a moment no leader was heard; once more, with other nodes")
 	}
-	t.Fatal("this machine is too slow to hear a leader for a few seconds")
+	t.Fatal("in minutes a leader was never heard for a few seconds")
 }
 
 // testBesideALeader says whether those who are left have heard a leader all the time: otherwise it shows nothing.
@@ -219,12 +230,12 @@ func testBesideALeader(t *testing.T, r *rig) (heard bool) {
 	all := expecting(5, r.chairs(5)...)
 	var ended bool
 	var heardSoFar func() bool // nil before it counts
-	for i, ch := range all[:2] {
+	for _, ch := range all[:2] {
 		ch.config.End = func(context.Context) error {
 			if heardSoFar != nil {
 				heardSoFar()
 			}
-			ended = ended || i == 1
+			ended = true
 			return nil
 		}
 	}
@@ -321,7 +332,7 @@ func TestRecoveryMissesNobody(t *testing.T) {
 		d := all[0].cluster.gossip.All()[late.config.ID]
 		return d.Alive && d.Cluster == all[0].cluster.State().Cluster.String()
 	})
-	if _, err := all[0].cluster.Recover(t.Context(), []string{"b", "c"}); !errors.Is(err, agreed.ErrStale) || !strings.Contains(err.Error(), `"d"`) {
+	if err := refusedRecovery(t, all[0], "b", "c"); !errors.Is(err, agreed.ErrStale) || !strings.Contains(err.Error(), `"d"`) {
 		t.Fatalf("a node that the lost ones have let in is left out: %v", err)
 	}
 	recovered(t, []*chair{late}, all[1:]...)

@@ -170,7 +170,7 @@ func (g *agreements) propose(c agreed.Command) {
 		case errors.Is(err, agreed.ErrNotLeader), errors.Is(err, agreed.ErrUnknownOutcome):
 			g.t.Logf("proposing again: %v", err)
 			unknown = unknown || errors.Is(err, agreed.ErrUnknownOutcome)
-		case unknown && g.ctx.Err() == nil:
+		case unknown && g.ctx.Err() == nil && refusesTwice(err):
 			g.t.Logf("it was applied the first time, and is refused the second: %v", err)
 			return
 		default:
@@ -180,6 +180,11 @@ func (g *agreements) propose(c agreed.Command) {
 			g.t.Fatal(err)
 		}
 	}
+}
+
+// refusesTwice says whether a command may be refused so because it was applied before.
+func refusesTwice(err error) bool {
+	return slices.ContainsFunc([]error{agreed.ErrFounded, agreed.ErrStale, agreed.ErrUnknownNode, agreed.ErrRemoved, agreed.ErrMarkNotHigher}, func(one error) bool { return errors.Is(err, one) })
 }
 
 // until waits for a state of a.

@@ -69,7 +69,7 @@ func testSickTerm(t *testing.T, happened bool) {
 	var handing sync.WaitGroup
 	if leader == g.open[2] {
 		handing.Go(func() {
-			for ctx.Err() == nil && leader.handOver(ctx) != nil { // whoever takes over has a later term
+			for ctx.Err() == nil && len(leader.Failed()) == 0 && leader.handOver(ctx) != nil { // whoever takes over has a later term
 				select {
 				case <-time.After(10 * time.Millisecond):
 				case <-ctx.Done():

@@ -174,31 +174,33 @@ func TestGossipHoldsLittleForStrangers(t *testing.T) {
 	g := gossips(t, "a", k, bound.Config{Memory: memory})
 	begun := append([]byte{gossipSealed}, binary.BigEndian.AppendUint32(nil, maxGossip-5)...)
 	begun = append(begun, make([]byte, 1<<20)...)
-	var sending sync.WaitGroup
-	most := make(chan int64)
-	stop := make(chan struct{})
-	sending.Go(func() {
-		highest := int64(0)
-		for {
-			select {
-			case <-stop:
-				most <- highest
-				return
-			default:
-				highest = max(highest, g.sockets.listener.Held(bound.Stranger))
-			}
+	highest := int64(0)
+	var looking sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	looking.Go(func() {
+		for ctx.Err() == nil {
+			highest = max(highest, g.sockets.listener.Held(bound.Stranger))
+			runtime.Gosched()
 		}
 	})
+	defer looking.Wait()
+	defer stop()
 	g.streams(t, 100, begun)
 	g.joins(t, gossips(t, "b", k, bound.Config{}))
-	soon(t, "50 of 100 streams are cut off for what they hold", func() bool { return refusalsOf(t, g.counts, "memory") >= 50 })
-	close(stop)
-	if highest := <-most; highest > memory+2*maxGossip {
+	soon(t, "50 streams are cut off for what they hold", func() bool {
+		cut := refusalsOf(t, g.counts, "memory")
+		if cut < 50 && refusalsOf(t, g.counts, bound.Late) > 0 { // a machine that stood still took too long over them
+			g.streams(t, 10, begun)
+		}
+		return cut >= 50
+	})
+	stop()
+	looking.Wait()
+	if highest > memory+2*maxGossip {
 		t.Errorf("%d bytes were held, and %d may be", highest, memory)
 	} else {
-		t.Logf("%d bytes were held at most, of 100 MiB that were sent", highest)
+		t.Logf("%d bytes were held at most, of 100 MiB and more that were sent", highest)
 	}
-	sending.Wait()
 }
 
 // TestGossipRefusesAtOnce sends what cannot become a message of a node with the key: nothing of it is waited for.
