@@ -39,8 +39,12 @@ func (l *Ledger) low() int64 {
 }
 
 // giveBackQueued takes up to amount out of the queue, of what the i-th hold has taken. To those that were taken after it the bucket had
-// to refill less by so much ever since; to those before, since then.
+// to refill less by so much ever since; to those before, since then. Low is in whole tokens, so a part of one may be lost; but for the part of
+// now: where the bucket never had to refill less than now, and amount is more, it is full without the hold.
 func (l *Ledger) giveBackQueued(i int, amount int64) {
+	if rest := l.low(); amount > rest && l.holds[i].Low > rest {
+		l.entries = l.entries[:0]
+	}
 	l.lowered()
 	low := l.holds[i].Low
 	amount = min(amount, low)

@@ -34,6 +34,27 @@ func toRefill(all []poured, n, p, now int64) (level int64) {
 	return max(0, level-n*(now-last))
 }
 
+// A hold that is settled for nothing leaves the bucket as if it had not been taken, also where a part of a token has come back since: of a bucket
+// of one token, none would be there until the rest has come back.
+func TestHoldOfNothingLeavesAFullBucket(t *testing.T) {
+	for _, amount := range []int64{1, 2, 50} {
+		rule := ruleOf(t, limit.Limit{
+			Name: "l", Capacity: amount, Refill: limit.Refill{Tokens: 1, Per: time.Hour}, Holds: limit.Holds{Longest: time.Minute},
+		})
+		l, now := rule.NewLedger(0), int64(1e18)
+		l.Hold(now, amount, 7, now+int64(time.Minute), false)
+		now += int64(50 * time.Millisecond)
+		l.Settle(now, limit.HoldChange{ID: 7}, 0)
+		if free := l.Free(now); free != amount {
+			t.Errorf("%d of %d are free", free, amount)
+		}
+		l.Enter(now, amount, 0)
+		if free := l.Free(now); free != 0 {
+			t.Errorf("%d of %d are free after all were taken", free, amount)
+		}
+	}
+}
+
 // TestLedgerOfBucket draws what is done to the ledger of a token bucket, and compares it with the bucket as it would be if every hold
 // had taken from the beginning what it takes in the end: it never has more. If no hold is settled for more, it has as much, but for a part
 // of a token that each hold may lose.
