@@ -199,6 +199,20 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// A SIGHUP that comes while a node starts, as of a reload right after it, is taken when it serves, and ends nothing.
+func TestHangupWhileANodeStarts(t *testing.T) {
+	t.Parallel()
+	const anywhere = "127.0.0.1:0"
+	n := process.Launch(t, process.Build(t), "serve", "--data", t.TempDir(), "--limits", writeLimits(t, "limits: {a: {capacity: 5, refill: 1/h}}"),
+		"--listen-grpc", anywhere, "--listen-http", anywhere, "--listen-raft", anywhere, "--listen-gossip", anywhere)
+	n.WaitForLog("this node founds a cluster")
+	n.Signal(syscall.SIGHUP)
+	n.WaitForLog("msg=serving")
+	if code := n.Stop(); code != 0 {
+		t.Errorf("exit code %d: %s", code, n.Log())
+	}
+}
+
 // Limits are removed only where the request says so. The error names those that are still in use.
 func TestLimitsAreRemovedByName(t *testing.T) {
 	t.Parallel()

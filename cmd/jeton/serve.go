@@ -179,12 +179,15 @@ func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 func serve(ctx context.Context, cfg node.Config, bound memoryBound) error {
 	syscall.Umask(0o077) // whatever the node writes is for its user alone
 	spreadWork()
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // before the node is there to be asked: one that nobody takes ends the process
+	defer signal.Stop(hangup)
 	kept, stop := context.WithCancel(ctx)
 	done := keepMemory(kept, &cfg, bound)
 	defer func() { <-done }()
 	defer stop()
 	for {
-		err := serveOnce(ctx, cfg)
+		err := serveOnce(ctx, cfg, hangup)
 		if !errors.Is(err, node.ErrOldCopy) {
 			return err
 		}
@@ -196,20 +199,17 @@ func serve(ctx context.Context, cfg node.Config, bound memoryBound) error {
 }
 
 // serveOnce runs a node until ctx ends or it cannot go on.
-func serveOnce(ctx context.Context, cfg node.Config) error {
+func serveOnce(ctx context.Context, cfg node.Config, hangup <-chan os.Signal) error {
 	n, err := node.Open(cfg)
 	if err != nil {
 		return err
 	}
 	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "gossip", n.GossipAddr(), "redis", n.RedisAddr(), "doors", strings.Join(cfg.Doors, ","), "data", cfg.Data, "pid", os.Getpid())
-	return wait(ctx, n, cfg.Logger)
+	return wait(ctx, n, hangup, cfg.Logger)
 }
 
 // wait reloads the limits at each SIGHUP, and stops the node when ctx ends or its disk has failed.
-func wait(ctx context.Context, n *node.Node, log *slog.Logger) error {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+func wait(ctx context.Context, n *node.Node, hangup <-chan os.Signal, log *slog.Logger) error {
 	for {
 		select {
 		case <-hangup:
