@@ -72,7 +72,7 @@ func (l *Limit) inline() (*Rule, error) {
 			durationText(l.Holds.Longest), durationText(LongestDefinedHold))}
 	}
 	if l.Holds.Longest > 0 && l.Holds.MaxDebt != NoDebt {
-		return nil, &FieldError{Field: "max_debt", Problem: "is not 0: debt is for stored limits, for callers invent limits, and owe what they say"}
+		return nil, &FieldError{Field: "max_debt", Problem: "is not 0, or is left out: write 0; debt is for stored limits, for callers invent limits, and owe what they say"}
 	}
 	if l.Consistency != "" {
 		return nil, &FieldError{Field: "consistency", Problem: "is for stored limits, which edges know beforehand"}

@@ -39,8 +39,8 @@ func (l *Ledger) low() int64 {
 }
 
 // giveBackQueued takes up to amount out of the queue, of what the i-th hold has taken. To those that were taken after it the bucket had
-// to refill less by so much ever since; to those before, since then. Low is in whole tokens, so a part of one may be lost; but for the part of
-// now: where the bucket never had to refill less than now, and amount is more, it is full without the hold.
+// to refill less by so much ever since; to those before, since then. As Low is in whole tokens, a part of one may be lost. Nothing is lost where the bucket never
+// had less to refill since the hold than it has now, and amount is more than that: without the hold it is full.
 func (l *Ledger) giveBackQueued(i int, amount int64) {
 	if rest := l.low(); amount > rest && l.holds[i].Low > rest {
 		l.entries = l.entries[:0]

@@ -46,10 +46,10 @@ func (l *ledger) claimAgainAt(b *bucket, now int64, cfg *Config) int64 {
 	return now + l.blocked(b, now, cfg) + firstPause // there is room then for what is written behind the claim
 }
 
-// wanting says how a settlement or the return of a permit stands, claimed if a claim was sent after it came: it waits for replicas, and its
+// standing is that of a settlement or the return of a permit, claimed if a claim was sent after it came: it waits for replicas, and its
 // bucket pauses; or all is lost, since no majority is without a floor, and what they had stored is to be past. With neither it goes on. Line that
 // is free only far ahead may have been claimed by an owner whose clock is ahead, and the ledger is whole.
-func (l *ledger) wanting(b *bucket, claimed bool, now int64, cfg *Config) (waits, lost bool) {
+func (l *ledger) standing(b *bucket, claimed bool, now int64, cfg *Config) (waits, lost bool) {
 	switch {
 	case b.pending() != nil, b.pausing(now):
 		return true, false

@@ -24,7 +24,7 @@ func (o *Owner) takeOut(w *waiter, now int64, out *Out) bool {
 func (o *Owner) takeOutOne(p *Permit, now int64, out *Out) {
 	b := o.bucketToChange(p.Rule, out)
 	l := b.ledger()
-	switch waits, lost := l.wanting(b, p.claimed, now, o.cfg); {
+	switch waits, lost := l.standing(b, p.claimed, now, o.cfg); {
 	case waits:
 	case lost:
 		p.over = true // it counts until its lease is over

@@ -36,7 +36,7 @@ func (o *Owner) settle(w *waiter, now int64, out *Out) bool {
 // stored could tell this caller one thing and the next another.
 func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	l := b.ledger()
-	waits, lost := l.wanting(b, s.claimed, now, o.cfg)
+	waits, lost := l.standing(b, s.claimed, now, o.cfg)
 	switch _, listed := l.HoldOf(s.Held.ID); {
 	case waits:
 	case lost:

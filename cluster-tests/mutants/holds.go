@@ -58,8 +58,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "a return is without effect only if replicas tell of floors after it came; floors that they told of before may be over, and the place of who has left stays taken until the lease is over",
 			Edits: []Edit{{
 				File: "actor/owner/permits.go",
-				Old:  "l.wanting(b, p.claimed, now, o.cfg)",
-				New:  "l.wanting(b, true, now, o.cfg)",
+				Old:  "l.standing(b, p.claimed, now, o.cfg)",
+				New:  "l.standing(b, true, now, o.cfg)",
 			}},
 			Caught: []Hunt{story("TestReturnGoesByTheFloorsOfNow", `the return had no effect`)},
 		},
@@ -358,6 +358,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				File: "actor/limit/ledgerqueue.go",
 				Old:  "low := l.holds[i].Low\n\tamount = min(amount, low)",
 				New:  "low := l.low()\n\tamount = min(amount, low)",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfBucket$", Says: `have to come back`}},
+		},
+		{
+			Name: "full whatever there was to refill before",
+			Why:  "a hold that gives back more than there is to refill leaves a full bucket only if there never was less; after a moment with less, tokens are there twice",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "amount > rest && l.holds[i].Low > rest",
+				New:  "amount > rest",
 			}},
 			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfBucket$", Says: `have to come back`}},
 		},
