@@ -87,7 +87,7 @@ func (l *Lab) Hunt(ctx context.Context, overlay, dir string, h Hunt) (Catch, err
 // build themselves is the mutant too.
 func (l *Lab) command(ctx context.Context, overlay, dir string, h Hunt) *exec.Cmd {
 	args := []string{
-		"test", "-json", "-count=1", "-failfast", "-vet=off", "-overlay", overlay, "-timeout", timeout.String(), "-run", h.Run,
+		"test", "-json", "-count=1", "-vet=off", "-overlay", overlay, "-timeout", timeout.String(), "-run", h.Run,
 	}
 	cmd := exec.CommandContext(ctx, "go", append(append(args, h.Package), h.Flags...)...) // after it stand flags that go does not know
 	cmd.Dir = l.Root

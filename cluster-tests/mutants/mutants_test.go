@@ -32,6 +32,16 @@ func TestMore(t *testing.T) {
 }
 
 func TestOther(t *testing.T) { t.Log("one more than 3 is 4") }
+
+func TestCases(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		t.Run("case", func(t *testing.T) {
+			if got := More(n); got != n+1 {
+				t.Errorf("one more than %d is %d", n, got)
+			}
+		})
+	}
+}
 `,
 }
 
@@ -93,6 +103,20 @@ func TestHunt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A mutant may fail several cases of a test, whose order is left to chance. One that fails otherwise must not hide the one that
+// fails as it should.
+func TestHuntGoesOnAfterAnotherFailure(t *testing.T) {
+	lab, dir := newLab(t), t.TempDir()
+	overlay, err := lab.Overlay(mutants.Mutant{Edits: []mutants.Edit{{"more.go", "n + 1", "n"}}}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lab.Hunt(t.Context(), overlay, dir, mutants.Hunt{Package: ".", Run: "^TestCases$", Says: `one more than 2 is \d`})
+	if err != nil || c.Test != "TestCases/case#01" {
+		t.Errorf("caught as %+v: %v", c, err)
 	}
 }
 
