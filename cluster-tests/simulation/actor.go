@@ -74,7 +74,7 @@ func (p *process) check(c *call, attempt int) {
 	now := p.read()
 	q := &ask{call: c, attempt: attempt, at: p.w.now, reading: now, ahead: now - p.w.now, shows: p.w.now + max(0, now+p.w.grain-1-p.clock.raw(p.w.now))}
 	for _, l := range c.limits {
-		q.rules = append(q.rules, p.w.ruleOf(p.version(), l, c.key, c.plan))
+		q.rules = append(q.rules, p.ruleOf(c, l))
 	}
 	if p.w.variant.staleClock {
 		d := throw(p.w.seed, forVariant, c.id, uint64(p.w.now))
@@ -87,17 +87,18 @@ func (p *process) check(c *call, attempt int) {
 		p.step(a, func(o *owner.Owner, now int64, out *owner.Out) { o.Reset(q, q.rules[0], now, deadline, out) })
 		return
 	}
-	if !p.resolves(q) || p.repeated(a, q, now) {
+	if !p.resolves(q) || c.what != leases && p.repeated(a, q, now) { // an ask that is repeated is a new one
 		return
 	}
 	a.delayed(q)
+	p.countDefined(a, q)
 	if p.w.reference != nil && !p.w.takesHolds(c.limits[0]) {
 		q.exact = p.w.reference.asked(c, q)
 	}
 	p.step(a, func(o *owner.Owner, _ int64, out *owner.Out) {
 		o.Check(owner.Check{
 			Tag: q, At: q.reading, Deadline: deadline, Rules: q.rules, Cost: c.cost, Receipts: !k.bare, Extend: c.permit(), Wait: c.delay,
-			Hold: c.holdFor, Least: c.least,
+			Hold: c.holdFor, Least: c.least, Lease: c.life(),
 		}, out)
 	})
 }
@@ -122,6 +123,10 @@ func (p *process) resolves(q *ask) bool {
 	if c := q.call; c.plan != "" && p.w.documents[p.version()].CheckPlan(c.plan, p.w.refs(c.limits)) != nil {
 		p.w.count("plans that a limit does not have")
 		c.conclude(false)
+		return false
+	}
+	if q.call.what == leases && !p.lends(q) {
+		q.call.conclude(false)
 		return false
 	}
 	for _, rule := range q.rules {
@@ -337,7 +342,7 @@ func (p *process) reserve(a *actor, set *replicaSet, s owner.Send) {
 	m := register.Reservation{
 		Writer: register.Writer(p.owner), Seq: s.Seq, Epoch: s.Epoch, Now: p.read(), Partition: a.partition,
 		Key: w.keys[a.key].name, Limit: s.Limit, Generation: generation, From: s.From, To: s.To, Reach: s.Reach, Lead: s.Lead,
-		Claim: s.Claim, Ledger: s.Ledger, Expire: s.Expire,
+		Claim: s.Claim, Ledger: s.Ledger, Expire: s.Expire, Inline: s.Inline,
 	}
 	for i, id := range set.ids {
 		said := func(v register.Answer) { p.said(a, set, i, &m, r, v, nil) }

@@ -25,6 +25,9 @@ func newWorld(s *scenario, v *variant, tell *story) *World {
 	if s.has(jumps, drifts, suspends) {
 		w.mostAhead += tolerance
 	}
+	for i, off := range s.edges {
+		w.edges = append(w.edges, &edge{w: w, number: i + 1, off: off, shares: map[int]*share{}})
+	}
 	first := &agreed{}
 	for i := range w.nodes {
 		n := &w.nodes[i]

@@ -61,6 +61,9 @@ func (w *World) freeAt(p *process, id ring.NodeID, key, bucket int, s *owner.Sen
 	if part.Epoch != s.Epoch || part.Sealed || r.Generation > s.Generation || w.now < q.places[partition].since+lostFor {
 		return math.MaxInt64
 	}
+	if s.Inline && q.store.full(bucket) {
+		return math.MaxInt64
+	}
 	floored := part.Floored && w.now < part.Floor+cmp.Or(s.Lead, s.Reach)+w.bounds.Slack()
 	if q.store.forgot && floored && (a == nil || a.woke < q.since) {
 		return math.MaxInt64

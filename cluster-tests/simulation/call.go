@@ -23,6 +23,8 @@ type call struct {
 	cost                  int64
 	delay                 int64 // how much later than it comes it may begin
 	plan                  string
+	version               int // see wanted
+	asks                  *asking
 	begun                 int64
 	until                 int64 // true time
 	of                    *call // whose receipts are given back, or whose hold is settled
@@ -38,6 +40,7 @@ type call struct {
 	admitted bool
 	receipts []limit.Receipt
 	hold     *limit.Hold
+	lease    *limit.Lease
 	rules    []*limit.Rule // by which it was decided
 	slot     int           // of the node that answered
 	begins   int64         // true time from which on its caller may begin
@@ -63,7 +66,10 @@ func (w *World) begin(c *call) {
 }
 
 func (c *call) hasReceipts() bool {
-	if c.of == nil || len(c.of.receipts) == 0 {
+	switch {
+	case len(c.receipts) > 0:
+		return true
+	case c.of == nil || len(c.of.receipts) == 0:
 		return false
 	}
 	c.receipts, c.key = c.of.receipts, c.of.key
@@ -108,8 +114,9 @@ func (c *call) next() {
 			p.giveBack(c, attempt)
 		case settles:
 			p.settle(c, attempt)
-		case checks, resets, extends:
+		case checks, resets, extends, leases:
 			p.check(c, attempt)
+		case spends, kills:
 		}
 	}})
 	w.after(c.silent, move)
@@ -175,6 +182,9 @@ func (p *process) answer(q *ask, d limit.Decision, err error) {
 		if c.what == checks {
 			c.receipts, c.rules, c.begins, c.hold = d.Receipts, q.rules, q.begins, d.Hold
 		}
+		if c.what == leases {
+			c.rules, c.lease = q.rules, d.Lease
+		}
 		c.conclude(true)
 	}})
 }
@@ -228,6 +238,9 @@ func (p *process) reply(a *actor, r owner.Reply) {
 		w.ledger.tally.left(p, q)
 	case c.what == settles:
 		w.ledger.held.settled(p, q)
+	case c.what == leases:
+		r.Decision.Lease = r.Lease
+		w.ledger.lend(p, q, r.Lease)
 	default:
 		w.ledger.decided(p, a, q, r.Decision)
 		if q.exact != nil {
@@ -253,6 +266,8 @@ func (p *process) giveBack(c *call, attempt int) {
 				switch taken := p.w.variant.giveBack(o, r, now, out); {
 				case taken && c.of.rules[i].Counts():
 					p.w.ledger.tally.returned(p.w, c.key, r)
+				case taken && c.of.what == leases:
+					p.w.ledger.takenBack(c.of, &r)
 				case taken:
 					p.w.ledger.returned(p, a, c.of, i)
 				case across:
@@ -312,9 +327,9 @@ func (p *process) settle(c *call, attempt int) {
 	}
 	q := &ask{call: c, attempt: attempt, at: p.w.now}
 	hold := c.of.hold
-	for i, l := range c.of.limits {
+	for i := range c.of.limits {
 		q.settles = append(q.settles, owner.Settle{
-			Rule: p.w.ruleOf(p.version(), l, c.key, ""), Held: hold.Limits[i], Granted: hold.Granted, Used: c.used(hold.Granted), Open: c.open, For: c.holdFor,
+			Rule: p.settlesBy(c.of, i), Held: hold.Limits[i], Granted: hold.Granted, Used: c.used(hold.Granted), Open: c.open, For: c.holdFor,
 		})
 	}
 	p.w.ledger.held.said(p, q)
@@ -326,6 +341,15 @@ func (p *process) settle(c *call, attempt int) {
 	if p.w.variant.hasty {
 		p.w.ledger.held.promise(q)
 	}
+}
+
+// settlesBy is by what a node settles the i-th limit of a hold: by its own document, or as the check defined it, whose definition stands
+// in the hold.
+func (p *process) settlesBy(taken *call, i int) *limit.Rule {
+	if taken.rules[i].Inline {
+		return taken.rules[i]
+	}
+	return p.w.ruleOf(p.version(), taken.limits[i], taken.key, "")
 }
 
 // acrossChange says whether a bucket is under other numbers than those of the rule.

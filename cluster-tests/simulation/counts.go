@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -31,6 +32,8 @@ func (w *World) countError(err error) {
 		w.count("no decision: too late")
 	case errors.As(err, &lost):
 		w.count("no decision: too few replicas answer")
+	case errors.Is(err, limit.ErrOverloaded):
+		w.count("no decision: no room for another limit that a request defines")
 	default:
 		w.count("no decision: the clock differs")
 	}

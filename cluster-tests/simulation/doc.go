@@ -7,11 +7,13 @@
 //	storage/register  Reserve, Found, Seal, Install, Enter, Drop, Join, Swept: the registers of each node
 //	ring/move         Step: the moves of each partition, by one driver or by two that both believe that they lead
 //	ring              Assign: where partitions are to be
+//	actor/lease       Check, Answered, Again, Undo, Surplus: what edges decide by leases
 //
 // Around them stands what production has there too, made small: a committer that answers after the fsync (store.go), boots
 // and marks by which old copies of disks are found out (node.go), clocks that are compared (clocks.go), copies and installs
-// (copying.go), request ids that are remembered (actor.go), callers that go from replica to replica (call.go), and something
-// linearizable in the place of raft (agreement.go, raft.go).
+// (copying.go), request ids that are remembered (actor.go), callers that go from replica to replica (call.go) and may define their limits
+// themselves, for whose registers nodes have a bound (defined.go), edges that may be killed or suspended (edge.go), and something linearizable in the place
+// of raft (agreement.go, raft.go).
 //
 // # A world
 //
@@ -19,7 +21,7 @@
 // what is not synced, clocks that are wrong, and processes that crash, freeze and restart with new identities. The network
 // delays, loses, repeats and reorders messages, and reports some as lost that have arrived.
 //
-// The package is larger than others (8,000 lines) because a world is one state machine: faults, steps and checks all read
+// The package is larger than others (8,500 lines) because a world is one state machine: faults, steps and checks all read
 // and write the same nodes, clocks and queue, so packages for them would share nearly all of its fields.
 //
 // # A scenario
@@ -42,6 +44,8 @@
 //   - In every window the net cost admitted is at most C + r·w + 2·r·ε, in exact integers (meter.go). A check that waits counts at
 //     the time at which it may begin, and not at all if its caller leaves before (waiting.go). What a clock admits that no
 //     replica accepts, the ledger has seen reserved before.
+//   - What an edge admits by a lease counts in the same windows, at the time at which its clock was read. No piece of a lease is spent twice, nor
+//     behind what was given back, and what comes back to the owner does once (edge.go).
 //   - Of limits that count entries, no window admits more than the algorithm's bound, and no more permits are held than there are: the
 //     checkers of package history judge what owners decide, by the true time (tally.go).
 //   - Of holds, each ledger that a majority has stored lists those that were answered, and settlements that were answered stand; its entries

@@ -53,23 +53,36 @@ func draw(seed uint64, duration int64) *scenario {
 	s.drawLimits(&d)
 	s.drawKeys(&d)
 	s.drawMix()
-	s.keepWindows()
-	s.drawCounting()
-	s.drawHolding()
-	s.drawWaits()
-	s.drawPlans()
+	s.drawKinds()
 	p := &planner{scenario: s, die: &d}
 	p.calls()
 	if !s.exact {
 		p.faults()
 	}
+	p.kinds()
+	slices.SortStableFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
+	return s
+}
+
+// drawKinds draws what limits are of each kind, and [planner.kinds] what is asked of them.
+func (s *scenario) drawKinds() {
+	s.keepWindows()
+	s.drawCounting()
+	s.drawHolding()
+	s.drawWaits()
+	s.drawLeasing()
+	s.drawPlans()
+	s.drawDefined()
+}
+
+func (p *planner) kinds() {
 	p.counts()
 	p.queues()
 	p.waits()
 	p.plans()
 	p.holds()
-	slices.SortStableFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
-	return s
+	p.leases()
+	p.definitions()
 }
 
 func (s *scenario) drawTheme(d *die) {

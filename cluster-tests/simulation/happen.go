@@ -161,8 +161,17 @@ func (w *World) canLose(n *node) bool {
 // beginCall begins a call that was planned.
 func (w *World) beginCall(i *item) {
 	s := i.call
+	switch s.what {
+	case spends:
+		w.edges[s.edge].check(i)
+		return
+	case kills:
+		w.edges[s.edge].kill()
+		return
+	default:
+	}
 	c := &call{
-		id: i.id, what: s.what, order: s.order, key: s.key, limits: s.limits, cost: s.cost, delay: s.delay, plan: s.plan, until: w.now + s.wait, silent: s.silent,
+		id: i.id, what: s.what, order: s.order, key: s.key, limits: s.limits, cost: s.cost, delay: s.delay, plan: s.plan, version: s.version, until: w.now + s.wait, silent: s.silent,
 		holdFor: s.hold, least: s.least, share: s.share, open: s.open,
 	}
 	if s.what == gives || s.what == extends || s.what == settles {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"slices"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -50,6 +51,9 @@ func (w *World) heal() {
 		w.run(w.now + 500*ms)
 	}
 	w.probe()
+	if len(w.edges) > 0 {
+		w.run(w.now + limit.LongestLease + second) // edges spend no more
+	}
 	w.saturate()
 	w.endHolds()
 	w.forget()
@@ -100,6 +104,9 @@ func (w *World) probe() {
 			break
 		}
 	}
+	if w.shelf > 0 {
+		patience += horizonLag + 2*sweepEvery // invented keys may take all the room until they are swept
+	}
 	longest := int64(0)
 	for k := range w.honest() {
 		for l := range w.limits {
@@ -138,8 +145,14 @@ func (w *World) probeOne(key, limit int, until int64, served func()) {
 // newCall is a call that was not planned.
 func (w *World) newCall(key, limit int, what wish, then func(*call)) *call {
 	w.unplanned++
+	return w.callOf(1<<40+w.unplanned, key, limit, what, then)
+}
+
+// callOf is likewise one, whose number says what has led to it.
+func (w *World) callOf(id uint64, key, limit int, what wish, then func(*call)) *call {
 	return &call{
-		id: 1<<40 + w.unplanned, what: what, key: key, limits: []int{limit}, cost: 1, until: w.now + 2*second, silent: 200 * ms, then: then,
+		id: id, what: what, key: key, limits: []int{limit}, cost: 1, version: w.raft.state.limits,
+		until: w.now + 2*second, silent: 200 * ms, then: then,
 	}
 }
 

@@ -19,6 +19,7 @@ type ledger struct {
 	step    uint64
 	tally   tally
 	held    heldTally
+	lents   map[serial]*lent
 }
 
 type numbers struct {
@@ -81,7 +82,7 @@ type reserved struct {
 }
 
 func newLedger(w *World) *ledger {
-	l := &ledger{w: w, held: newHeldTally(w)}
+	l := &ledger{w: w, held: newHeldTally(w), lents: map[serial]*lent{}}
 	for k := range w.keys {
 		for i := range w.limits {
 			l.buckets = append(l.buckets, &account{key: k, limit: i})

@@ -54,6 +54,8 @@ const (
 	forWaiting
 	forPlans
 	forHolding
+	forDefined
+	forLeasing
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
@@ -77,6 +79,10 @@ type scenario struct {
 	leads      map[*limit.Rule]int64 // of those, the longest reach of all rules of the limit in the same version
 	counting   int                   // how many of them count entries: those before the last ones
 	holding    int                   // how many of them take holds: the last ones
+	defined    []bool                // by limit: requests define it
+	leased     []bool                // by limit: edges lease it
+	edges      []int64               // by edge: how far its clock is ahead
+	shelf      int                   // how many registers of those a node keeps; 0 for any number
 	plain      []bool                // of those: checks of them are admitted too
 	theme      theme
 	stale      int64 // how many in a hundred callers go by an old table
@@ -168,20 +174,22 @@ type item struct {
 
 // A wanted is a call as it is planned.
 type wanted struct {
-	what   wish
-	order  order
-	key    int
-	limits []int
-	cost   int64
-	wait   int64 // until its caller gives up
-	delay  int64 // how much later than it comes it may begin
-	plan   string
-	silent int64
-	of     uint64 // the item whose receipts are given back, or whose hold is settled
-	hold   int64  // for how long it holds its cost; of a settlement how long the hold is to last from then on; 0 for neither
-	least  int64  // that it may hold; 0 for the cost
-	open   bool   // the settlement does not end the hold
-	share  int64  // how much it says was used, in hundredths of what was granted
+	what    wish
+	order   order
+	key     int
+	limits  []int
+	cost    int64
+	wait    int64 // until its caller gives up
+	delay   int64 // how much later than it comes it may begin
+	plan    string
+	silent  int64
+	version int    // by which it defines the limits that requests define
+	edge    int    // that is asked
+	of      uint64 // the item whose receipts are given back, or whose hold is settled
+	hold    int64  // for how long it holds its cost; of a settlement how long the hold is to last from then on; 0 for neither
+	least   int64  // that it may hold; 0 for the cost
+	open    bool   // the settlement does not end the hold
+	share   int64  // how much it says was used, in hundredths of what was granted
 }
 
 // A rates is how often things fail by themselves, in millionths.
@@ -204,6 +212,9 @@ const (
 	gives   // back, what a check was admitted for
 	extends // the permit of a check
 	settles // the hold of a check
+	spends  // a check that an edge decides
+	leases  // line, for an edge
+	kills   // no node: an edge ends
 )
 
 // An order says which of a key's replicas a caller asks first.

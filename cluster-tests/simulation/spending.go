@@ -77,9 +77,15 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 	if want := rule.Length(c.cost).NS; length < want-pieces || length > want+pieces {
 		w.violate(c.key, "a receipt for a cost of %d of %s proves %d ns of line, not %d", c.cost, name, length, want)
 	}
-	if r.Start == r.End {
-		return
+	if r.Start < r.End {
+		account.take(l, p, q, rule, r, wait)
 	}
+}
+
+// take writes down which line is spent, or leased, and says what is wrong with it.
+func (account *account) take(l *ledger, p *process, q *ask, rule *limit.Rule, r *limit.Receipt, wait int64) {
+	w, c, e := l.w, q.call, account.era(r.Generation)
+	name := w.bucketName(account.key, account.limit)
 	missing, by := l.reservedBy(p, w.bucket(account.key, account.limit), r.Generation, r.Start, r.End)
 	if len(missing) > 0 && !w.variant.outcome {
 		w.violate(account.key, "%s spends %s of %s, which no majority has accepted as its own", p.name,

@@ -253,6 +253,9 @@ func (s *store) reserve(bucket int, m register.Reservation, decided, done func(r
 			w := s.p.w
 			part := s.parts[m.Partition]
 			after, a, write := w.variant.reserve(part, s.cells[bucket].Register, m, now, w.bounds)
+			if write && m.Inline && s.full(bucket) {
+				a.Verdict, a.Position, write = register.Full, part.FreeFor(s.cells[bucket].Register, &m, w.bounds), false
+			}
 			answer = a
 			if write {
 				s.put(bucket, after)

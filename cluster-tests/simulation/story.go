@@ -152,7 +152,9 @@ func (c *call) String() string {
 		return fmt.Sprintf("reset %d of %s", c.id, strings.Join(on, " and "))
 	case extends:
 		return fmt.Sprintf("extension %d of %s", c.id, strings.Join(on, " and "))
-	case gives:
+	case leases:
+		return fmt.Sprintf("lease %d of %d, at least %d, of %s for edge %d", c.id, c.cost, c.least, strings.Join(on, " and "), c.asks.share.edge.number)
+	case gives, spends, kills:
 	}
 	return fmt.Sprintf("return %d", c.id)
 }

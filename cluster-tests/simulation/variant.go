@@ -31,6 +31,7 @@ type variant struct {
 	young       bool // disks are restored from copies that no node can detect
 	oldReadings bool // a clock is put forward by what others showed when they answered last
 	impatient   bool // a replica that has not answered counts as the highest of those that have
+	keeps       bool // edges spend on what they have given back
 	hasty       bool // a settlement is answered before it is stored
 	outcome     bool // only line that is spent twice, or too much of it, is looked for, not line that no majority has accepted
 }
@@ -64,6 +65,7 @@ func variants() []*variant {
 		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.oldReadings, v.outcome, v.theme = middleOfHeard, true, false, erring }),
 		wrong("a recovery counts who is left", func(v *variant) { v.recounts, v.theme = true, ruinous }),
 		wrong("a settlement is answered before it is stored", func(v *variant) { v.hasty = true }),
+		wrong("an edge spends what it has given back", func(v *variant) { v.keeps = true }),
 		wrong("a replica keeps the ledger of holds before", func(v *variant) { v.reserve = keepsBefore }),
 		wrong("a claim is told nothing", func(v *variant) { v.reserve = untold }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),

@@ -17,6 +17,7 @@ type World struct {
 	next  int // item
 
 	nodes  []node
+	edges  []*edge
 	floors int                             // how often a start has set one
 	cut    [maxSlots + 1][maxSlots + 1]int // faults that keep messages from one slot from another; 0 is the callers'
 	mended int64                           // when the last of them ended, or a process went on

@@ -1,0 +1,102 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// drawDefined has requests define some of the limits, with a die of its own, so that all else is as it was.
+func (s *scenario) drawDefined() {
+	s.defined = make([]bool, len(s.limits))
+	d, stored := throw(s.seed, forDefined), new(limit.Document)
+	if !d.percent(30) {
+		return
+	}
+	for l := range s.limits {
+		if len(s.limits[l].others) > 0 || s.leased[l] || !d.percent(60) {
+			continue
+		}
+		s.defined[l] = true
+		for version, r := range s.limits[l].rules {
+			one := r.Limit
+			if one.Holds.Longest > 0 {
+				one.Holds.MaxDebt = limit.NoDebt // callers invent limits, and owe what they say
+			}
+			rule, err := stored.Resolve(limit.Inline(one))
+			if err != nil {
+				panic(fmt.Sprintf("simulation: a definition that cannot be: %v", err))
+			}
+			s.limits[l].rules[version] = rule
+		}
+	}
+	if s.invented > 0 && d.percent(60) {
+		s.shelf = s.honest()*len(s.limits) + int(d.below(int64(s.invented)))
+	}
+}
+
+// full says whether a node has no room for the register of a bucket whose limit a request defines.
+func (s *store) full(bucket int) bool {
+	if s.p.w.shelf == 0 || s.cells[bucket].exists {
+		return false
+	}
+	n := 0
+	for _, c := range s.cells {
+		if c.exists && c.Inline {
+			n++
+		}
+	}
+	return n >= s.p.w.shelf
+}
+
+// late is how much later than nodes hear of a change a caller goes on with it at most: until then it defines what was before.
+const late = 30 * second
+
+// definitions says by which version each call defines its limits.
+func (p *planner) definitions() {
+	if !slices.Contains(p.defined, true) {
+		return
+	}
+	var changes []item
+	for _, i := range p.items {
+		if i.kind == rules {
+			changes = append(changes, i)
+		}
+	}
+	slices.SortFunc(changes, func(a, b item) int { return cmp.Compare(a.at, b.at) })
+	for _, i := range p.items {
+		if i.call == nil {
+			continue
+		}
+		d := throw(p.seed, forDefined, i.id)
+		follows := i.at - pick(&d, 0, d.below(late))
+		for _, change := range changes {
+			if change.at <= follows {
+				i.call.version = int(change.value)
+			}
+		}
+	}
+}
+
+// ruleOf is by what a node decides what a call asks of a limit: by its own document, or as the call defines it.
+func (p *process) ruleOf(c *call, l int) *limit.Rule {
+	if p.w.defined[l] {
+		return p.w.limits[l].rules[c.version]
+	}
+	return p.w.ruleOf(p.version(), l, c.key, c.plan)
+}
+
+// countDefined counts which checks define their limits, and which otherwise than the last one did.
+func (p *process) countDefined(a *actor, q *ask) {
+	for i, l := range q.call.limits {
+		if !p.w.defined[l] {
+			continue
+		}
+		p.w.count("checks that define their limit")
+		if p.w.acrossChange(&a.owner, q.rules[i], q.reading) {
+			p.w.count("checks that define their limit otherwise than the last one")
+		}
+	}
+}
