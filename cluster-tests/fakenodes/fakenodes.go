@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -322,17 +323,40 @@ func (c *Cluster) Servers() (servers []string) {
 	return servers
 }
 
-// Listen listens at an address of this machine, or at a free port for none.
+// Listen listens at an address that it has listened at before, or for none at a port that nobody else is given until the test ends.
 func Listen(tb testing.TB, address string) net.Listener {
 	tb.Helper()
 	if address == "" {
-		address = "127.0.0.1:0"
+		address = hold(tb)
 	}
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return l
+}
+
+// hold has a socket that is bound to a free port, and does not listen, until the test ends: others can listen there meanwhile, one after
+// the other, if they know the address.
+func hold(tb testing.TB) (address string) {
+	tb.Helper()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	syscall.CloseOnExec(socket)
+	tb.Cleanup(func() { _ = syscall.Close(socket) })
+	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		tb.Fatal(err)
+	}
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		tb.Fatal(err)
+	}
+	at, err := syscall.Getsockname(socket)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
 
 // Decision is the one that a node makes about a key: for a key that is a number, that number remains.

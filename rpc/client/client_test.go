@@ -24,7 +24,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// listen opens a port; address is empty for one that nobody uses.
 // serve starts a node that asks limiter, on a port of its own or that address, until the test or stop ends it.
 func serve(tb testing.TB, address string, cfg rpc.Config) (server string, stop func()) {
 	tb.Helper()
