@@ -48,6 +48,8 @@ func (l *Ledger) forget() {
 // Until is from when on e counts no more, by the clock of the owner.
 func (l *Ledger) Until(e *Entry) int64 {
 	switch {
+	case l.queue != nil && e.Amount == 0:
+		return e.At
 	case l.queue != nil:
 		return l.queue.left(e.At, e.Amount, 0)
 	case e.Mine:

@@ -84,9 +84,13 @@ func (l *Ledger) Used(t int64) int64 {
 	}
 	l.prune()
 	l.used, l.usedFrom, l.usedUntil = l.sum(l.now), l.now, math.MaxInt64
+	l.end = 0 // a hold that was freed leaves less than there was
 	for i := range l.entries {
 		end := l.Until(&l.entries[i])
-		l.usedUntil, l.end = min(l.usedUntil, end), max(l.end, end)
+		l.end = max(l.end, end)
+		if l.entries[i].Amount > 0 {
+			l.usedUntil = min(l.usedUntil, end)
+		}
 	}
 	for i := range l.holds {
 		l.usedUntil = min(l.usedUntil, l.holds[i].frees(l.late))
@@ -106,11 +110,11 @@ func (l *Ledger) pruneFor(room bool) {
 		}
 	}
 	l.holds.fold(l.now, l.late, &l.numbers, room)
-	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
-	if l.queue != nil && len(l.entries) > 0 {
-		e := &l.entries[0]
-		e.At, e.Amount = l.queue.moveOn(e.At, e.Amount, l.now)
+	if l.queue != nil {
+		l.pruneQueue()
+		return
 	}
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
 }
 
 // Time is the time that t counts as: t, or the latest before.
@@ -231,4 +235,9 @@ func (l *Ledger) Prefetch() int {
 }
 
 // Entries are what counts, by time.
-func (l *Ledger) Entries() []Entry { return l.entries }
+func (l *Ledger) Entries() []Entry {
+	if l.queue != nil && len(l.entries) > 0 && l.entries[0].Amount == 0 {
+		return nil
+	}
+	return l.entries
+}

@@ -14,12 +14,35 @@ package limit
 // queueUp adds amount to the queue.
 func (l *Ledger) queueUp(amount int64) {
 	l.lowered()
+	l.pruneQueue()
 	e := Entry{At: l.now, Mine: true}
-	if l.sum(l.now) > 0 {
-		e.At, e.Amount = l.queue.moveOn(l.entries[0].At, l.entries[0].Amount, l.now)
+	if len(l.entries) > 0 {
+		e = l.entries[0]
+		e.Mine = true
+		if e.Amount == 0 {
+			e.At = max(e.At, l.now)
+		}
 	}
 	e.Amount += amount
 	l.entries = append(l.entries[:0], e)
+}
+
+// pruneQueue moves the queue on to now. When it had come back is kept as long as the clock of another owner may show an earlier time, for what
+// refilled until then is given: what the other admits comes back behind it. Otherwise owners whose clocks differ give the same again in turn.
+func (l *Ledger) pruneQueue() {
+	if len(l.entries) == 0 {
+		return
+	}
+	e := &l.entries[0]
+	if until := l.Until(e); l.now >= until {
+		e.At, e.Amount = until, 0
+	}
+	switch {
+	case e.Amount > 0:
+		e.At, e.Amount = l.queue.moveOn(e.At, e.Amount, l.now)
+	case l.now >= e.At+l.late:
+		l.entries = l.entries[:0]
+	}
 }
 
 // lowered notes how much the bucket has to refill now, before that grows.
@@ -42,8 +65,8 @@ func (l *Ledger) low() int64 {
 // to refill less by so much ever since; to those before, since then. As Low is in whole tokens, a part of one may be lost. Nothing is lost where the bucket never
 // had less to refill since the hold than it has now, and amount is more than that: without the hold it is full.
 func (l *Ledger) giveBackQueued(i int, amount int64) {
-	if rest := l.low(); amount > rest && l.holds[i].Low > rest {
-		l.entries = l.entries[:0]
+	if rest := l.low(); len(l.entries) > 0 && amount > rest && l.holds[i].Low > rest {
+		l.entries[0].At, l.entries[0].Amount = max(l.entries[0].At, l.now), 0
 	}
 	l.lowered()
 	low := l.holds[i].Low

@@ -55,6 +55,37 @@ func TestHoldOfNothingLeavesAFullBucket(t *testing.T) {
 	}
 }
 
+// A bucket that had less to refill once, since the hold, gives back no more than that, however near what it has now is.
+func TestHoldGivesBackNoMoreThanTheLeast(t *testing.T) {
+	rule := ruleOf(t, limit.Limit{
+		Name: "l", Capacity: 100, Refill: limit.Refill{Tokens: 1, Per: 10 * time.Second}, Holds: limit.Holds{Longest: time.Hour},
+	})
+	l, now := rule.NewLedger(0), int64(1e18)
+	l.Enter(now, 10, 0)
+	l.Hold(now, 20, 7, now+int64(time.Hour), false)
+	now += int64(269 * time.Second) // 3.1 are left of the 30
+	l.Enter(now, 1, 0)
+	now += int64(2 * time.Second)
+	l.Settle(now, limit.HoldChange{ID: 7}, 0)
+	if used := l.Used(now); used != 1 { // 0.8 of what was entered last
+		t.Errorf("%d have to come back, want 1", used)
+	}
+}
+
+// A hold that was freed when it expired leaves nothing of which a caller is told that it has still to come back.
+func TestFreedHoldLeavesAFullBucket(t *testing.T) {
+	rule := ruleOf(t, limit.Limit{
+		Name: "l", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Hour}, Holds: limit.Holds{Longest: time.Minute, OnExpiry: limit.Free},
+	})
+	l, now := rule.NewLedger(0), int64(1e18)
+	l.Hold(now, 1, 7, now+int64(time.Second), true)
+	l.Used(now)
+	now += int64(2 * time.Second)
+	if free, end := l.Free(now), l.End(now); free != 1 || end != now {
+		t.Errorf("%d of 1 is free, and all in %v", free, time.Duration(end-now))
+	}
+}
+
 // TestLedgerOfBucket draws what is done to the ledger of a token bucket, and compares it with the bucket as it would be if every hold
 // had taken from the beginning what it takes in the end: it never has more. If no hold is settled for more, it has as much, but for a part
 // of a token that each hold may lose.

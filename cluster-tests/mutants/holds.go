@@ -369,7 +369,37 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				Old:  "amount > rest && l.holds[i].Low > rest",
 				New:  "amount > rest",
 			}},
-			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfBucket$", Says: `have to come back`}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestHoldGivesBackNoMoreThanTheLeast$", Says: `have to come back`}},
+		},
+		{
+			Name: "full though there was as little to refill",
+			Why:  "what a bucket had to refill is known in whole tokens: as few as now may have been less, and what is given back is there twice",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "amount > rest && l.holds[i].Low > rest",
+				New:  "amount > rest && l.holds[i].Low >= rest",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestHoldGivesBackNoMoreThanTheLeast$", Says: `have to come back`}},
+		},
+		{
+			Name: "a full bucket forgets since when",
+			Why:  "an owner whose clock is ahead has given the refill up to its own time; another one that does not know gives it again, and so in turn",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "case l.now >= e.At+l.late:",
+				New:  "case l.now >= e.At:",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestRefillIsNotGivenByTwoOwners$", Says: `tokens have to come back, and an owner knows of`}},
+		},
+		{
+			Name: "a hold that came back leaves a bucket full long ago",
+			Why:  "a bucket that a settlement fills is full by the clock of who settles; as of before, others whose clocks are behind give the same refill again",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "l.entries[0].At, l.entries[0].Amount = max(l.entries[0].At, l.now), 0",
+				New:  "l.entries[0].Amount = 0",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestRefillIsNotGivenByTwoOwners$", Says: `tokens have to come back, and an owner knows of`}},
 		},
 		{
 			Name: "older holds have it too",
