@@ -41,6 +41,7 @@ type call struct {
 	receipts []limit.Receipt
 	hold     *limit.Hold
 	lease    *limit.Lease
+	said     []limit.Outcome
 	rules    []*limit.Rule // by which it was decided
 	slot     int           // of the node that answered
 	begins   int64         // true time from which on its caller may begin
@@ -116,7 +117,7 @@ func (c *call) next() {
 			p.settle(c, attempt)
 		case checks, resets, extends, leases:
 			p.check(c, attempt)
-		case spends, kills:
+		case spends, kills, shifts:
 		}
 	}})
 	w.after(c.silent, move)
@@ -178,7 +179,7 @@ func (p *process) answer(q *ask, d limit.Decision, err error) {
 			p.w.count("answers after the end of their calls")
 			return
 		}
-		c.slot, c.admitted = slot, d.Allowed
+		c.slot, c.admitted, c.said = slot, d.Allowed, d.Limits
 		if c.what == checks {
 			c.receipts, c.rules, c.begins, c.hold = d.Receipts, q.rules, q.begins, d.Hold
 		}

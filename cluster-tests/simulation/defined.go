@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,33 +50,28 @@ func (s *store) full(bucket int) bool {
 	return n >= s.p.w.shelf
 }
 
-// late is how much later than nodes hear of a change a caller goes on with it at most: until then it defines what was before.
+// late is how much later than nodes a caller or an edge hears of a change at most. Until then it goes by what was before.
 const late = 30 * second
 
 // definitions says by which version each call defines its limits.
 func (p *planner) definitions() {
-	if !slices.Contains(p.defined, true) {
-		return
-	}
-	var changes []item
 	for _, i := range p.items {
-		if i.kind == rules {
-			changes = append(changes, i)
+		if c := i.call; c != nil && slices.ContainsFunc(c.limits, func(l int) bool { return p.defined[l] }) {
+			d := throw(p.seed, forDefined, i.id)
+			c.version = p.versionAt(i.at - pick(&d, 0, d.below(late)))
 		}
 	}
-	slices.SortFunc(changes, func(a, b item) int { return cmp.Compare(a.at, b.at) })
-	for _, i := range p.items {
-		if i.call == nil {
-			continue
-		}
-		d := throw(p.seed, forDefined, i.id)
-		follows := i.at - pick(&d, 0, d.below(late))
-		for _, change := range changes {
-			if change.at <= follows {
-				i.call.version = int(change.value)
-			}
+}
+
+// versionAt is the version of the limits that was planned last at a time.
+func (p *planner) versionAt(at int64) (version int) {
+	latest := int64(-1)
+	for _, i := range p.changes {
+		if i.at <= at && i.at >= latest {
+			version, latest = int(i.value), i.at
 		}
 	}
+	return version
 }
 
 // ruleOf is by what a node decides what a call asks of a limit: by its own document, or as the call defines it.

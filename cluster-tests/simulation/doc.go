@@ -12,7 +12,7 @@
 // Around them stands what production has there too, made small: a committer that answers after the fsync (store.go), boots
 // and marks by which old copies of disks are found out (node.go), clocks that are compared (clocks.go), copies and installs
 // (copying.go), request ids that are remembered (actor.go), callers that go from replica to replica (call.go) and may define their limits
-// themselves, for whose registers nodes have a bound (defined.go), edges that may be killed or suspended (edge.go), and something linearizable in the place
+// themselves, for whose registers nodes have a bound (defined.go), edges that may be killed, and whose clocks jump (edge.go), and something linearizable in the place
 // of raft (agreement.go, raft.go).
 //
 // # A world
@@ -44,8 +44,9 @@
 //   - In every window the net cost admitted is at most C + r·w + 2·r·ε, in exact integers (meter.go). A check that waits counts at
 //     the time at which it may begin, and not at all if its caller leaves before (waiting.go). What a clock admits that no
 //     replica accepts, the ledger has seen reserved before.
-//   - What an edge admits by a lease counts in the same windows, at the time at which its clock was read. No piece of a lease is spent twice, nor
-//     behind what was given back, and what comes back to the owner does once (edge.go).
+//   - What an edge admits by a lease counts in the same windows, at the time at which its clock was read. Leases are no more, and last no longer, than
+//     they may; what is spent of one lies in it, once, and not behind what was given back; and what comes back to the owner does once (lent.go).
+//     No check waits at an edge for ever.
 //   - Of limits that count entries, no window admits more than the algorithm's bound, and no more permits are held than there are: the
 //     checkers of package history judge what owners decide, by the true time (tally.go).
 //   - Of holds, each ledger that a majority has stored lists those that were answered, and settlements that were answered stand; its entries

@@ -76,6 +76,11 @@ func (s *scenario) drawKinds() {
 }
 
 func (p *planner) kinds() {
+	for _, i := range p.items {
+		if i.kind == rules {
+			p.changes = append(p.changes, i)
+		}
+	}
 	p.counts()
 	p.queues()
 	p.waits()

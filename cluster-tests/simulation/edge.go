@@ -9,8 +9,9 @@ import (
 type edge struct {
 	w      *World
 	number int
-	off    int64 // of its clock
-	shares map[int]*share
+	off    int64          // of its clock
+	life   int            // how often it was killed, or has dropped all
+	shares map[int]*share // by bucket
 }
 
 // A share is what an edge has of a bucket.
@@ -18,23 +19,19 @@ type share struct {
 	*lease.Share
 
 	edge    *edge
+	life    int // of the edge
 	bucket  int
+	gone    bool // others go by other numbers
 	waiting []*edgeCheck
+	undone  int64 // the true time at which a piece was put back last
 }
 
 // An edgeCheck is a check that an edge is asked.
 type edgeCheck struct {
 	item    *item
+	life    int   // of the edge
 	begun   int64 // true time at which the edge's clock was read
 	reading int64 // what it showed
-}
-
-// A lent is a lease that an owner has given: what edges may spend of it.
-type lent struct {
-	call  *call
-	spent intervals
-	until int64 // where the line ends, but for what the edge has given back
-	end   int64 // and but for what the owner has taken back
 }
 
 // An asking is what an edge says when it asks an owner for a lease.
@@ -45,40 +42,84 @@ type asking struct {
 	sent  int64 // by the edge's clock
 }
 
+// life is for how long a call asks for line, 0 for no lease.
+func (c *call) life() int64 {
+	if c.asks == nil {
+		return 0
+	}
+	return c.asks.Life
+}
+
 func (e *edge) now() int64 { return e.w.now + e.off }
 
-// kill ends the edge, and what comes back of what it has asked: it starts again with nothing.
+// isWrong says whether the edge's clock is too far off to take a lease from an owner whose clock is right.
+func (e *edge) isWrong() bool { return max(e.off, -e.off) > e.w.mayBeAhead()+2*tolerance }
+
+// kill ends the edge with all that it has and waits for. It starts again with nothing.
 func (e *edge) kill() {
 	e.w.count("edges killed")
+	e.drop()
+}
+
+// jump sets the edge's clock, by so much off. It notices, as the time that has passed is not what the clock shows, and drops all.
+func (e *edge) jump(off int64) {
+	e.w.count("clocks of edges that jumped")
+	e.off = off
+	e.drop()
+}
+
+func (e *edge) drop() {
+	e.life++
 	e.shares = map[int]*share{}
 }
 
-// share is what the edge has of the bucket that a check is of, by the numbers that were agreed last.
+// share is what the edge has of the bucket that a check is of, by the numbers of the version that it goes by.
 func (e *edge) share(c *wanted) *share {
 	w, of := e.w, c.limits[0]
-	rule, bucket := w.ruleOf(w.raft.state.limits, of, c.key, ""), w.bucket(c.key, of)
+	rule, bucket := w.ruleOf(c.version, of, c.key, ""), w.bucket(c.key, of)
 	s := e.shares[bucket]
-	if s == nil || s.Rule() != rule {
-		s = &share{Share: lease.NewShare(rule), edge: e, bucket: bucket}
-		e.shares[bucket] = s
+	if s != nil && s.Rule() == rule {
+		return s
 	}
+	if s != nil {
+		s.gone = true
+		s.release()
+	}
+	s = &share{Share: lease.NewShare(rule), edge: e, life: e.life, bucket: bucket}
+	e.shares[bucket] = s
 	return s
 }
 
 // current says whether the edge has not been killed, nor heard of other numbers, since it had this share.
-func (s *share) current() bool { return s.edge.shares[s.bucket] == s }
+func (s *share) current() bool { return !s.gone && s.life == s.edge.life }
 
-// check has the edge decide. It may be suspended between its clock and its decision.
+// release has the owner decide what waits for a lease.
+func (s *share) release() {
+	waiting := s.waiting
+	s.waiting = nil
+	for _, c := range waiting {
+		s.edge.askOwner(c, nil)
+	}
+}
+
+// check has the edge decide. A check may be suspended between the reading of the clock and the decision.
 func (e *edge) check(i *item) {
 	w := e.w
-	c := &edgeCheck{item: i, begun: w.now, reading: e.now()}
+	c := &edgeCheck{item: i, life: e.life, begun: w.now, reading: e.now()}
 	d := throw(w.seed, forLeasing, i.id)
-	if !d.percent(4) {
+	switch {
+	case w.variant.counters: // whose edges would name generations as it does
+		e.askOwner(c, nil)
+	case d.percent(4):
+		w.count("checks of edges that were suspended")
+		w.after(d.spread(ms, 12*second), func() {
+			if c.life == e.life {
+				e.decide(c)
+			}
+		})
+	default:
 		e.decide(c)
-		return
 	}
-	w.count("edges suspended in a check")
-	w.after(d.spread(ms, 12*second), func() { e.decide(c) })
 }
 
 func (e *edge) decide(c *edgeCheck) {
@@ -95,25 +136,51 @@ func (e *edge) decide(c *edgeCheck) {
 	case lease.Denied:
 		e.w.count("checks that edges denied")
 	case lease.Elsewhere:
-		e.askOwner(c)
+		e.askOwner(c, s)
 	}
 	s.tidy(c)
 }
 
-// askOwner has the owner decide a check.
-func (e *edge) askOwner(c *edgeCheck) {
-	of := c.item.call
-	call := e.w.callOf(1<<42+c.item.id, of.key, of.limits[0], checks, nil)
-	call.cost = of.cost
-	e.w.begin(call)
+// askOwner has the owner decide a check. Its share, if it has one, takes in what the owner says; what it admits may come back.
+func (e *edge) askOwner(c *edgeCheck, s *share) {
+	w, of, sent := e.w, c.item.call, e.now()
+	d := throw(w.seed, forLeasing, c.item.id, 3)
+	w.begin(func() *call {
+		call := w.callOf(1<<42+c.item.id, of.key, of.limits[0], checks, func(c *call) {
+			if !c.ok {
+				return
+			}
+			if s != nil && s.current() {
+				s.Heard(lease.Heard{
+					Outcome: c.said[0], Cost: c.cost, Taken: c.admitted, Sent: sent, Now: e.now(), Known: lease.MaxKnown, Random: float64(d.below(1000)) / 1000,
+				})
+			}
+			if c.admitted && d.percent(30) {
+				w.giveBack(1<<45+c.id, c, c.receipts, d.spread(ms, 3*second))
+			}
+		})
+		call.cost = of.cost
+		return call
+	}())
+}
+
+// giveBack gives receipts of a call back after a while.
+func (w *World) giveBack(id uint64, of *call, receipts []limit.Receipt, after int64) {
+	if len(receipts) == 0 {
+		return
+	}
+	w.after(after, func() {
+		c := w.callOf(id, of.key, of.limits[0], gives, nil)
+		c.of, c.receipts = of, receipts
+		w.begin(c)
+	})
 }
 
 // ask asks the owner for a lease.
 func (s *share) ask(a lease.Ask, c *edgeCheck) {
 	w, of := s.edge.w, c.item.call
-	asks := &asking{Ask: a, share: s, sent: s.edge.now()}
 	call := w.callOf(1<<43+c.item.id, of.key, of.limits[0], leases, s.answered)
-	call.cost, call.least, call.asks, call.until = a.Tokens, a.Least, asks, w.now+second
+	call.cost, call.least, call.asks, call.until = a.Tokens, a.Least, &asking{Ask: a, share: s, sent: s.edge.now()}, w.now+second
 	w.begin(call)
 }
 
@@ -127,10 +194,11 @@ func (s *share) answered(c *call) {
 	d := throw(w.seed, forLeasing, c.id)
 	a := lease.Answer{Number: c.asks.Number, Sent: c.asks.sent, Now: s.edge.now(), Lease: c.lease, Random: float64(d.below(1000)) / 1000}
 	if c.ok {
-		a.Outcome = limit.Outcome{Name: s.Rule().Name, Allowed: c.lease != nil}
+		a.Outcome = c.said[0]
 	}
-	if c.lease != nil && !a.Compares(tolerance) {
+	if !a.Compares(tolerance) {
 		w.count("leases of owners whose clocks differ")
+		w.ledger.lent(&c.lease.Receipt).end(w, c.id, c.lease.Receipt)
 	}
 	if !s.Answered(a, tolerance) {
 		return
@@ -138,11 +206,11 @@ func (s *share) answered(c *call) {
 	waiting := s.waiting
 	s.waiting = nil
 	for _, one := range waiting {
-		if piece, ok := s.Again(s.edge.now(), one.item.call.cost); ok {
-			one.begun = w.now
+		one.begun, one.reading = w.now, s.edge.now()
+		if piece, ok := s.Again(one.reading, one.item.call.cost); ok {
 			s.spent(one, piece)
 		} else {
-			s.edge.askOwner(one)
+			s.edge.askOwner(one, s)
 		}
 	}
 }
@@ -160,7 +228,7 @@ func (s *share) tidy(c *edgeCheck) {
 		}
 		held := s.Bucket.Clone()
 		for i, tail := range s.Surplus(s.edge.now()) {
-			w.ledger.lent(tail).giveBack(w, 1<<44+c.item.id<<6+uint64(i), tail) //nolint:gosec // an index
+			w.ledger.lent(&tail).end(w, c.item.id<<6+uint64(i), tail) //nolint:gosec // an index
 		}
 		if w.variant.keeps {
 			s.Bucket = *held
@@ -168,14 +236,15 @@ func (s *share) tidy(c *edgeCheck) {
 	})
 }
 
-// spent takes in what the edge admitted a check with. Its caller may give that back.
+// spent takes in what the edge admitted a check with. Its caller may give that back. A piece that was put back after the clock was read
+// is spent then at the earliest: that lies within the call.
 func (s *share) spent(c *edgeCheck, piece lease.Piece) {
 	w, of := s.edge.w, c.item.call
 	w.count("checks that edges admitted")
-	from := w.ledger.lent(piece.Receipt)
-	from.spend(w, s, &piece)
-	account := w.ledger.buckets[s.bucket]
-	account.meter(w, piece.Generation, s.Rule()).add(w, c.begun, of.cost)
+	from := w.ledger.lent(&piece.Receipt)
+	from.spend(s, c, &piece)
+	m := w.ledger.buckets[s.bucket].meter(w, piece.Generation, s.Rule())
+	m.add(w, max(c.begun, s.undone), of.cost)
 	d := throw(w.seed, forLeasing, c.item.id, 2)
 	if !d.percent(8) {
 		return
@@ -185,104 +254,18 @@ func (s *share) spent(c *edgeCheck, piece lease.Piece) {
 			return
 		}
 		w.count("pieces that edges took back")
+		s.undone = w.now
 		from.spent.cut(piece.Span.Start, piece.Span.End)
-		account.meter(w, piece.Generation, s.Rule()).add(w, w.now, -of.cost)
+		m.add(w, w.now, -of.cost)
 	})
 }
 
-// lend takes in a lease that an owner has given.
-func (l *ledger) lend(p *process, q *ask, given *limit.Lease) {
-	w, c := l.w, q.call
-	if given == nil {
-		w.count("leases denied")
-		return
+// served asserts that no check waits at the edge when nothing is under way any more.
+func (e *edge) served() {
+	for bucket := range e.w.ledger.buckets {
+		s := e.shares[bucket]
+		if s != nil && (s.Asking() || len(s.waiting) > 0) {
+			e.w.violate(e.w.ledger.buckets[bucket].key, "edge %d still waits for a lease, and %d checks with it", e.number, len(s.waiting))
+		}
 	}
-	w.count("leases given")
-	bucket := w.bucket(c.key, c.limits[0])
-	w.say(c.key, "%s leases %s of %s%s until %s to edge %d", p.name, w.span(given.Start, given.End), w.bucketName(c.key, c.limits[0]),
-		w.inGeneration(given.Generation), w.clockTime(given.Until), c.asks.share.edge.number)
-	rule := q.rules[0]
-	if most := rule.Length(c.cost).Ceil(); given.End-given.Start > most {
-		w.violate(c.key, "a lease of %d tokens of %s is %d ns of line, and they have %d", c.cost, w.bucketName(c.key, c.limits[0]), given.End-given.Start, most)
-	}
-	l.buckets[bucket].take(l, p, q, rule, &given.Receipt, 0)
-	l.lents[serialOf(&given.Receipt)] = &lent{call: c, until: given.End, end: given.End}
-}
-
-// A serial tells a lease from all others.
-type serial struct {
-	owner  limit.OwnerID
-	number uint64
-	start  int64
-}
-
-func serialOf(r *limit.Receipt) serial { return serial{r.Owner, r.Serial, r.Start} }
-
-// lent is the lease that a receipt is of.
-func (l *ledger) lent(r limit.Receipt) *lent {
-	of := l.lents[serialOf(&r)]
-	if of == nil {
-		panic("simulation: a lease that no owner has given")
-	}
-	return of
-}
-
-// spend asserts that a piece lies within what was leased, and that no other one lies there. Pieces are rounded to whole nanoseconds.
-func (of *lent) spend(w *World, s *share, piece *lease.Piece) {
-	from, to := piece.Span.Start+1, piece.Span.End-1
-	w.say(of.call.key, "edge %d spends %s", s.edge.number, w.span(piece.Span.Start, piece.Span.End))
-	switch again, found := of.spent.overlap(from, to); {
-	case found:
-		w.violate(of.call.key, "edge %d spends %s, of which it has spent %s before", s.edge.number, w.span(from, to), w.span(again.from, again.to))
-	case from < to && to > of.until:
-		w.violate(of.call.key, "edge %d spends %s, and has line up to %s", s.edge.number, w.span(from, to), w.clockTime(of.until))
-	}
-	of.spent.add(piece.Span.Start, piece.Span.End)
-}
-
-// giveBack sends what is behind the From of a receipt back to its owner.
-func (of *lent) giveBack(w *World, id uint64, tail limit.Receipt) {
-	w.count("ends of leases given back")
-	of.until = min(of.until, tail.From)
-	c := w.callOf(id, of.call.key, of.call.limits[0], gives, nil)
-	c.of, c.receipts = of.call, []limit.Receipt{tail}
-	w.begin(c)
-}
-
-// takenBack takes in that an owner has taken the end of a lease back.
-func (l *ledger) takenBack(c *call, r *limit.Receipt) {
-	w := l.w
-	bucket := w.bucket(c.key, c.limits[0])
-	book := l.buckets[bucket].era(r.Generation).under(c.rules[0])
-	of := l.lent(*r)
-	from := max(r.From, r.Start)
-	if from >= of.end {
-		w.violate(c.key, "a lease of %s comes back from %s on, and had before from %s on", w.bucketName(c.key, c.limits[0]), w.clockTime(from), w.clockTime(of.end))
-	}
-	w.count("ends of leases taken back")
-	w.say(c.key, "%s of %s comes back", w.span(from, of.end), w.bucketName(c.key, c.limits[0]))
-	book.free.add(from, of.end)
-	of.end = from
-}
-
-// lends says whether a node lends to an edge that asks: both go by the same numbers, and their clocks are near.
-func (p *process) lends(q *ask) bool {
-	asks := q.call.asks
-	if q.rules[0].LeaseTerms() != asks.share.Rule().LeaseTerms() {
-		p.w.count("leases refused: other numbers")
-		return false
-	}
-	if off := asks.sent - q.reading; max(off, -off) > tolerance {
-		p.w.count("leases refused: other clocks")
-		return false
-	}
-	return true
-}
-
-// life is for how long a call asks for line, 0 for no lease.
-func (c *call) life() int64 {
-	if c.asks == nil {
-		return 0
-	}
-	return c.asks.Life
 }

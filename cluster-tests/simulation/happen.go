@@ -168,6 +168,9 @@ func (w *World) beginCall(i *item) {
 	case kills:
 		w.edges[s.edge].kill()
 		return
+	case shifts:
+		w.edges[s.edge].jump(s.off)
+		return
 	default:
 	}
 	c := &call{

@@ -53,6 +53,9 @@ func (w *World) heal() {
 	w.probe()
 	if len(w.edges) > 0 {
 		w.run(w.now + limit.LongestLease + second) // edges spend no more
+		for _, e := range w.edges {
+			e.served()
+		}
 	}
 	w.saturate()
 	w.endHolds()
@@ -104,14 +107,14 @@ func (w *World) probe() {
 			break
 		}
 	}
-	if w.shelf > 0 {
-		patience += horizonLag + 2*sweepEvery // invented keys may take all the room until they are swept
-	}
 	longest := int64(0)
 	for k := range w.honest() {
 		for l := range w.limits {
 			left++
 			reach := w.limits[l].ahead()
+			if w.defined[l] && w.shelf > 0 {
+				reach += horizonLag + 2*sweepEvery // invented keys may take all the room until they are swept
+			}
 			longest = max(longest, reach)
 			w.probeOne(k, l, w.now+reach+patience, func() { left-- })
 		}

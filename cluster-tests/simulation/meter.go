@@ -32,7 +32,7 @@ const settleAfter = maxWait + second
 // meter is that of a generation under a rule.
 func (account *account) meter(w *World, generation int64, rule *limit.Rule) *meter {
 	for _, m := range slices.Backward(account.meters) {
-		if m.generation == generation && *m.rule == *rule {
+		if m.generation == generation && m.rule.Equal(rule) {
 			return m
 		}
 	}

@@ -128,7 +128,7 @@ func (p *process) configure() {
 	for n := 1; n <= owner.MaxReplicas; n++ {
 		p.configs[n] = owner.Config{
 			Replicas: n, Delta: owner.DefaultDelta, ReturnFor: owner.DefaultReturnFor, Busy: owner.DefaultBusy,
-			Slack: p.w.bounds.Slack(),
+			Slack: p.w.bounds.Slack(), Late: 2 * p.w.bounds.EpsMax,
 			NextSeq: func() uint64 {
 				p.seq++
 				return p.seq

@@ -7,8 +7,9 @@ func level(d *die, low, hostile int64) int64 { return pick(d, int64(0), low, hos
 type planner struct {
 	*scenario
 
-	die *die
-	ids uint64
+	die     *die
+	ids     uint64
+	changes []item // of limits
 }
 
 func (p *planner) plan(at int64, i item) uint64 {

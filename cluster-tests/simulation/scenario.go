@@ -185,6 +185,7 @@ type wanted struct {
 	silent  int64
 	version int    // by which it defines the limits that requests define
 	edge    int    // that is asked
+	off     int64  // how far its clock is ahead from then on
 	of      uint64 // the item whose receipts are given back, or whose hold is settled
 	hold    int64  // for how long it holds its cost; of a settlement how long the hold is to last from then on; 0 for neither
 	least   int64  // that it may hold; 0 for the cost
@@ -215,6 +216,7 @@ const (
 	spends  // a check that an edge decides
 	leases  // line, for an edge
 	kills   // no node: an edge ends
+	shifts  // the clock of an edge
 )
 
 // An order says which of a key's replicas a caller asks first.

@@ -154,7 +154,7 @@ func (c *call) String() string {
 		return fmt.Sprintf("extension %d of %s", c.id, strings.Join(on, " and "))
 	case leases:
 		return fmt.Sprintf("lease %d of %d, at least %d, of %s for edge %d", c.id, c.cost, c.least, strings.Join(on, " and "), c.asks.share.edge.number)
-	case gives, spends, kills:
+	case gives, spends, kills, shifts:
 	}
 	return fmt.Sprintf("return %d", c.id)
 }
