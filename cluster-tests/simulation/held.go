@@ -14,6 +14,7 @@ import (
 //
 //   - a claim is told the latest of these ledgers, unless a majority has forgotten it;
 //   - of each hold, a ledger counts what it has taken, to the token;
+//   - a bucket has to refill what was taken of it, but for what refills in the difference of two clocks (poured.go);
 //   - a hold that was answered is listed, and a settlement that was answered stands, in every later ledger;
 //   - what owners take and charge they write into the tally's history, whose checkers judge the rest.
 type heldTally struct {
@@ -31,6 +32,7 @@ type book struct {
 	unseen map[uint64]bool // of stored, those that an owner may have settled in a ledger that only a later one, which lists them no more, made known
 	tabs   []*tab          // holds that owners have answered, in that order
 	wiped  int64           // the true time until which a reset may yet empty the bucket
+	poured []poured        // what a bucket has to refill
 	past   bool            // a majority has forgotten a ledger, or one was emptied: what was taken before counts no more
 }
 
@@ -79,7 +81,7 @@ func (b *book) forget() {
 	for _, t := range b.tabs {
 		t.gone = true
 	}
-	b.past, b.writes = true, nil
+	b.past, b.writes, b.poured = true, nil, nil
 	clear(b.stored)
 	clear(b.unseen)
 }
@@ -116,8 +118,10 @@ func (h *heldTally) took(p *process, q *ask, d limit.Decision, i int) {
 	}
 	if wrong {
 		w.count("holds by wrong clocks")
+		b.poured = nil
 		return
 	}
+	b.pour(q, &call, d.Hold, i)
 	w.ledger.tally.seen = append(w.ledger.tally.seen, call)
 }
 
@@ -208,6 +212,7 @@ func (h *heldTally) written(bucket int, r storedLedger) {
 	b.left(l)
 	b.stands(l)
 	b.adds(l)
+	b.refills(l)
 }
 
 // left takes in which holds the ledger lists no more: one that no check was given is taken out, and one whose time has long been over is

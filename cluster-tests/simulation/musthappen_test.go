@@ -144,6 +144,7 @@ var mustHappen = []must{
 	{"settlements of unknown holds", 80},
 	{"settlements repeated", 115},
 	{"settlements into debt", 105},
+	{"ledgers of buckets compared with what they have to refill", 20},
 	{"settlements without a hold", 170},
 	{"ledgers of holds that a majority has forgotten", 3},
 	{"worlds that held nothing in the end", 170},
