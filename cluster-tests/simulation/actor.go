@@ -428,3 +428,38 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 		}
 	})
 }
+
+// ruleOf is by what a node decides what a call asks of a limit: by its own document, or as the call defines it.
+func (p *process) ruleOf(c *call, l int) *limit.Rule {
+	if p.w.defined[l] {
+		return p.w.limits[l].rules[c.version]
+	}
+	return p.w.ruleOf(p.version(), l, c.key, c.plan)
+}
+
+// countDefined counts which checks define their limits, and which otherwise than the last one did.
+func (p *process) countDefined(a *actor, q *ask) {
+	for i, l := range q.call.limits {
+		if !p.w.defined[l] {
+			continue
+		}
+		p.w.count("checks that define their limit")
+		if p.w.acrossChange(&a.owner, q.rules[i], q.reading) {
+			p.w.count("checks that define their limit otherwise than the last one")
+		}
+	}
+}
+
+// lends says whether a node lends to an edge that asks: both go by the same numbers, and their clocks are near.
+func (p *process) lends(q *ask) bool {
+	asks := q.call.asks
+	if q.rules[0].LeaseTerms() != asks.terms {
+		p.w.count("leases refused: other numbers")
+		return false
+	}
+	if off := asks.sent - q.reading; max(off, -off) > tolerance {
+		p.w.count("leases refused: other clocks")
+		return false
+	}
+	return true
+}

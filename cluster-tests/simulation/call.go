@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
@@ -48,7 +49,44 @@ type call struct {
 	then     func(c *call)
 }
 
+// An asking is what an edge says when it asks an owner for a lease.
+type asking struct {
+	lease.Ask
+
+	terms uint64 // of the rule by which it spends
+	edge  int    // its number
+	sent  int64  // by its clock
+}
+
+// life is for how long a call asks for line, 0 for no lease.
+func (c *call) life() int64 {
+	if c.asks == nil {
+		return 0
+	}
+	return c.asks.Life
+}
+
 const rounds = 2
+
+// callOf is a call that was not planned; its number says what has led to it.
+func (w *World) callOf(id uint64, key, limit int, what wish, then func(*call)) *call {
+	return &call{
+		id: id, what: what, key: key, limits: []int{limit}, cost: 1, version: w.raft.state.limits,
+		until: w.now + 2*second, silent: 200 * ms, then: then,
+	}
+}
+
+// giveBack gives receipts of a call back after a while.
+func (w *World) giveBack(id uint64, of *call, receipts []limit.Receipt, after int64) {
+	if len(receipts) == 0 {
+		return
+	}
+	w.after(after, func() {
+		c := w.callOf(id, of.key, of.limits[0], gives, nil)
+		c.of, c.receipts = of, receipts
+		w.begin(c)
+	})
+}
 
 // begin sets a call out.
 func (w *World) begin(c *call) {

@@ -36,20 +36,6 @@ func (s *scenario) drawDefined() {
 	}
 }
 
-// full says whether a node has no room for the register of a bucket whose limit a request defines.
-func (s *store) full(bucket int) bool {
-	if s.p.w.shelf == 0 || s.cells[bucket].exists {
-		return false
-	}
-	n := 0
-	for _, c := range s.cells {
-		if c.exists && c.Inline {
-			n++
-		}
-	}
-	return n >= s.p.w.shelf
-}
-
 // late is how much later than nodes a caller or an edge hears of a change at most. Until then it goes by what was before.
 const late = 30 * second
 
@@ -72,25 +58,4 @@ func (p *planner) versionAt(at int64) (version int) {
 		}
 	}
 	return version
-}
-
-// ruleOf is by what a node decides what a call asks of a limit: by its own document, or as the call defines it.
-func (p *process) ruleOf(c *call, l int) *limit.Rule {
-	if p.w.defined[l] {
-		return p.w.limits[l].rules[c.version]
-	}
-	return p.w.ruleOf(p.version(), l, c.key, c.plan)
-}
-
-// countDefined counts which checks define their limits, and which otherwise than the last one did.
-func (p *process) countDefined(a *actor, q *ask) {
-	for i, l := range q.call.limits {
-		if !p.w.defined[l] {
-			continue
-		}
-		p.w.count("checks that define their limit")
-		if p.w.acrossChange(&a.owner, q.rules[i], q.reading) {
-			p.w.count("checks that define their limit otherwise than the last one")
-		}
-	}
 }

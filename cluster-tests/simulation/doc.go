@@ -45,7 +45,7 @@
 //     the time at which it may begin, and not at all if its caller leaves before (waiting.go). What a clock admits that no
 //     replica accepts, the ledger has seen reserved before.
 //   - What an edge admits by a lease counts in the same windows, at the time at which its clock was read. Leases are no more, and last no longer, than
-//     they may; what is spent of one lies in it, once, and not behind what was given back; and what comes back to the owner does once (lent.go).
+//     they may; what is spent of one lies in it, once, and not behind what was given back; and what comes back to the owner does once (spending.go).
 //     No check waits at an edge for ever.
 //   - Of limits that count entries, no window admits more than the algorithm's bound, and no more permits are held than there are: the
 //     checkers of package history judge what owners decide, by the true time (tally.go).

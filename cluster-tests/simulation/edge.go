@@ -2,58 +2,9 @@ package simulation
 
 import (
 	"github.com/jeton-dev/jeton/actor/lease"
-	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// An edge decides by leases: it runs the production's steps of what an edge has of a bucket, as package actor/edge does.
-type edge struct {
-	w      *World
-	number int
-	off    int64          // of its clock
-	life   int            // how often it was killed, or has dropped all
-	shares map[int]*share // by bucket
-}
-
-// A share is what an edge has of a bucket.
-type share struct {
-	*lease.Share
-
-	edge    *edge
-	life    int // of the edge
-	bucket  int
-	gone    bool // others go by other numbers
-	waiting []*edgeCheck
-	undone  int64 // the true time at which a piece was put back last
-}
-
-// An edgeCheck is a check that an edge is asked.
-type edgeCheck struct {
-	item    *item
-	life    int   // of the edge
-	begun   int64 // true time at which the edge's clock was read
-	reading int64 // what it showed
-}
-
-// An asking is what an edge says when it asks an owner for a lease.
-type asking struct {
-	lease.Ask
-
-	share *share
-	sent  int64 // by the edge's clock
-}
-
-// life is for how long a call asks for line, 0 for no lease.
-func (c *call) life() int64 {
-	if c.asks == nil {
-		return 0
-	}
-	return c.asks.Life
-}
-
 func (e *edge) now() int64 { return e.w.now + e.off }
-
-// isWrong says whether the edge's clock is too far off to take a lease from an owner whose clock is right.
-func (e *edge) isWrong() bool { return max(e.off, -e.off) > e.w.mayBeAhead()+2*tolerance }
 
 // kill ends the edge with all that it has and waits for. It starts again with nothing.
 func (e *edge) kill() {
@@ -164,23 +115,11 @@ func (e *edge) askOwner(c *edgeCheck, s *share) {
 	}())
 }
 
-// giveBack gives receipts of a call back after a while.
-func (w *World) giveBack(id uint64, of *call, receipts []limit.Receipt, after int64) {
-	if len(receipts) == 0 {
-		return
-	}
-	w.after(after, func() {
-		c := w.callOf(id, of.key, of.limits[0], gives, nil)
-		c.of, c.receipts = of, receipts
-		w.begin(c)
-	})
-}
-
 // ask asks the owner for a lease.
 func (s *share) ask(a lease.Ask, c *edgeCheck) {
 	w, of := s.edge.w, c.item.call
 	call := w.callOf(1<<43+c.item.id, of.key, of.limits[0], leases, s.answered)
-	call.cost, call.least, call.asks, call.until = a.Tokens, a.Least, &asking{Ask: a, share: s, sent: s.edge.now()}, w.now+second
+	call.cost, call.least, call.asks, call.until = a.Tokens, a.Least, &asking{Ask: a, terms: s.Rule().LeaseTerms(), edge: s.edge.number, sent: s.edge.now()}, w.now+second
 	w.begin(call)
 }
 
@@ -242,7 +181,7 @@ func (s *share) spent(c *edgeCheck, piece lease.Piece) {
 	w, of := s.edge.w, c.item.call
 	w.count("checks that edges admitted")
 	from := w.ledger.lent(&piece.Receipt)
-	from.spend(s, c, &piece)
+	from.spend(s.edge.number, s.edge.off, c.reading, &piece)
 	m := w.ledger.buckets[s.bucket].meter(w, piece.Generation, s.Rule())
 	m.add(w, max(c.begun, s.undone), of.cost)
 	d := throw(w.seed, forLeasing, c.item.id, 2)

@@ -151,14 +151,6 @@ func (w *World) newCall(key, limit int, what wish, then func(*call)) *call {
 	return w.callOf(1<<40+w.unplanned, key, limit, what, then)
 }
 
-// callOf is likewise one, whose number says what has led to it.
-func (w *World) callOf(id uint64, key, limit int, what wish, then func(*call)) *call {
-	return &call{
-		id: id, what: what, key: key, limits: []int{limit}, cost: 1, version: w.raft.state.limits,
-		until: w.now + 2*second, silent: 200 * ms, then: then,
-	}
-}
-
 // saturate asks for more than a limit allows, and asserts that about as much is admitted as is due.
 func (w *World) saturate() {
 	if w.violation != nil {

@@ -365,3 +365,17 @@ func (s *store) raiseFloor(floor int64, done func()) {
 		done: done,
 	})
 }
+
+// full says whether a node has no room for the register of a bucket whose limit a request defines.
+func (s *store) full(bucket int) bool {
+	if s.p.w.shelf == 0 || s.cells[bucket].exists {
+		return false
+	}
+	n := 0
+	for _, c := range s.cells {
+		if c.exists && c.Inline {
+			n++
+		}
+	}
+	return n >= s.p.w.shelf
+}

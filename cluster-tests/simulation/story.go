@@ -153,7 +153,7 @@ func (c *call) String() string {
 	case extends:
 		return fmt.Sprintf("extension %d of %s", c.id, strings.Join(on, " and "))
 	case leases:
-		return fmt.Sprintf("lease %d of %d, at least %d, of %s for edge %d", c.id, c.cost, c.least, strings.Join(on, " and "), c.asks.share.edge.number)
+		return fmt.Sprintf("lease %d of %d, at least %d, of %s for edge %d", c.id, c.cost, c.least, strings.Join(on, " and "), c.asks.edge)
 	case gives, spends, kills, shifts:
 	}
 	return fmt.Sprintf("return %d", c.id)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -40,6 +41,35 @@ type World struct {
 	violation *Violation
 	healed    int64 // when all faults ended
 	unplanned uint64
+}
+
+// An edge decides by leases: it runs the production's steps of what an edge has of a bucket, as package actor/edge does.
+type edge struct {
+	w      *World
+	number int
+	off    int64          // of its clock
+	life   int            // how often it was killed, or has dropped all
+	shares map[int]*share // by bucket
+}
+
+// A share is what an edge has of a bucket.
+type share struct {
+	*lease.Share
+
+	edge    *edge
+	life    int // of the edge
+	bucket  int
+	gone    bool // others go by other numbers
+	waiting []*edgeCheck
+	undone  int64 // the true time at which a piece was put back last
+}
+
+// An edgeCheck is a check that an edge is asked.
+type edgeCheck struct {
+	item    *item
+	life    int   // of the edge
+	begun   int64 // true time at which the edge's clock was read
+	reading int64 // what it showed
 }
 
 // A ruin is the loss for ever of so many members that raft has lost its majority, and the forced recovery by which an operator
