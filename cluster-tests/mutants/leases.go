@@ -298,7 +298,10 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 				Old:  "return o.Override != \"\"",
 				New:  "return o.Override != \"\" && false",
 			}},
-			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLiveOverridesCountForEventualLimits$", Says: `are admitted`}},
+			Caught: []Hunt{
+				{Package: "./actor/edge", Run: "^TestLiveOverridesCountForEventualLimits$", Says: `5 of 500 are admitted by the override, want 500`},
+				{Package: "./actor/edge", Run: "^TestDenialsByLiveOverridesAreNotRepeated$", Says: `denied by an override that is gone`},
+			},
 		},
 		{
 			Name: "reports are checks",
