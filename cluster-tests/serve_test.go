@@ -199,17 +199,78 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A SIGHUP that comes while a node starts, as of a reload right after it, is taken when it serves, and ends nothing.
+// A SIGHUP that comes while a node starts, as of a reload right after it, is kept until the node has its cluster, and ends nothing.
 func TestHangupWhileANodeStarts(t *testing.T) {
 	t.Parallel()
 	const anywhere = "127.0.0.1:0"
-	n := process.Launch(t, process.Build(t), "serve", "--data", t.TempDir(), "--limits", writeLimits(t, "limits: {a: {capacity: 5, refill: 1/h}}"),
-		"--listen-grpc", anywhere, "--listen-http", anywhere, "--listen-raft", anywhere, "--listen-gossip", anywhere)
-	n.WaitForLog("this node founds a cluster")
-	n.Signal(syscall.SIGHUP)
-	n.WaitForLog("msg=serving")
-	if code := n.Stop(); code != 0 {
-		t.Errorf("exit code %d: %s", code, n.Log())
+	options := filepath.Join(t.TempDir(), "options") // a pipe, at which the node waits before it does anything else
+	if err := syscall.Mkfifo(options, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"serve", "--limits", writeLimits(t, "limits: {a: {capacity: 5, refill: 1/h}}"),
+		"--listen-grpc", anywhere, "--listen-http", anywhere, "--listen-raft", anywhere, "--listen-gossip", anywhere, "--data", t.TempDir(),
+	}
+	for name, starting := range map[string]func() *process.Node{
+		"it reads its options": func() *process.Node {
+			n := process.Launch(t, process.Build(t), append(args, "--config", options)...)
+			pipe, err := os.OpenFile(options, os.O_WRONLY, 0) // returns when the node opens it
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Signal(syscall.SIGHUP)
+			if err := pipe.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		},
+		"it founds a cluster": func() *process.Node {
+			n := process.Launch(t, process.Build(t), append(args[:len(args)-1:len(args)-1], t.TempDir())...)
+			n.WaitForLog("this node founds a cluster")
+			n.Signal(syscall.SIGHUP)
+			return n
+		},
+	} {
+		n := starting()
+		n.WaitForLog("msg=serving")
+		n.WaitForLog("the limits file equals the limits in force")
+		if code := n.Stop(); code != 0 {
+			t.Errorf("SIGHUP while %s: exit code %d: %s", name, code, n.Log())
+		}
+	}
+}
+
+// A member that waits for others has no limits to reload yet: it keeps a SIGHUP until it has its cluster, and stops at once meanwhile.
+func TestHangupOfAMemberThatWaits(t *testing.T) {
+	t.Parallel()
+	c := process.NewCluster(t, process.Build(t), 3, clusterLimits)
+	file := writeLimits(t, clusterLimits)
+	m := c.Members[0]
+	m.Args("--limits", file)
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, stops := range []bool{true, false} {
+		m.Launch()
+		m.WaitForLog("msg=serving")
+		write("limits:") // which a reload would complain of
+		m.Signal(syscall.SIGHUP)
+		if stops {
+			if code := m.Stop(); code != 0 || strings.Contains(m.Log(), "limits not reloaded") {
+				t.Fatalf("SIGTERM after SIGHUP: exit code %d: %s", code, m.Log())
+			}
+		} else {
+			c.Members[1].Launch()
+			c.Members[1].WaitForLog("msg=serving")
+		}
+		write(clusterLimits)
+	}
+	c.Members[2].Launch()
+	m.WaitForLog("limits not reloaded|the limits file equals the limits in force")
+	if strings.Contains(m.Log(), "limits not reloaded") {
+		t.Errorf("the limits were reloaded before there was a cluster:\n%s", m.Log())
 	}
 }
 

@@ -108,6 +108,36 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			},
 			Caught: []Hunt{{Package: "./cmd/node", Run: "^TestRecoveredEpochHasAFloor$", Says: `without the floor of this recovery`}},
 		},
+		{
+			Name: "a SIGHUP asked for once the node serves",
+			Why:  "a SIGHUP that is not asked for ends the process: a service manager may reload a node that it has just started",
+			Edits: []Edit{
+				{File: "cmd/jeton/main.go", Old: "if len(os.Args) > 1 && (", New: "if len(os.Args) > 1 && false && ("},
+				{File: "cmd/jeton/serve.go", Old: "\tsignal.Notify(hangup, syscall.SIGHUP)\n", New: ""},
+				{File: "cmd/jeton/serve.go", Old: "\tjoined, reload := ", New: "\tsignal.Notify(hangup, syscall.SIGHUP)\n\tjoined, reload := "},
+			},
+			Caught: []Hunt{{Package: "./cluster-tests", Run: "^TestHangupWhileANodeStarts$", Says: `the process ended before it logged msg=serving`}},
+		},
+		{
+			Name: "a SIGHUP from before the start is discarded",
+			Why:  "a node has read its files before it serves: who has changed them since and sends SIGHUP would wait for the change for ever",
+			Edits: []Edit{{
+				File: "cmd/jeton/serve.go",
+				Old:  "\t\t\tjoined, reload = nil, hangup\n",
+				New:  "\t\t\tif joined, reload = nil, hangup; len(hangup) > 0 {\n\t\t\t\t<-hangup\n\t\t\t}\n",
+			}},
+			Caught: []Hunt{{Package: "./cmd/jeton", Run: "^TestHangupFromBefore$", Says: `the limits were not reloaded`}},
+		},
+		{
+			Name: "a SIGHUP before there is a cluster",
+			Why:  "a node that waits for others has no limits to reload: the SIGHUP fails and is lost",
+			Edits: []Edit{{
+				File: "cmd/jeton/serve.go",
+				Old:  "n.Joined(), (<-chan os.Signal)(nil)",
+				New:  "n.Joined(), hangup",
+			}},
+			Caught: []Hunt{{Package: "./cluster-tests", Run: "^TestHangupOfAMemberThatWaits$", Says: `SIGTERM after SIGHUP|before there was a cluster`}},
+		},
 	}
 }
 

@@ -20,7 +20,7 @@ func follow(t *testing.T, args ...string) (lines *bufio.Scanner, interrupt func(
 	out, in := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, args, func(string) (string, bool) { return "", false }, in, io.Discard)
+		code <- run(ctx, make(chan os.Signal, 1), args, func(string) (string, bool) { return "", false }, in, io.Discard)
 		_ = in.Close()
 	}()
 	interrupt = func() int {
@@ -115,7 +115,7 @@ func TestBucketOnAScreen(t *testing.T) {
 	key := "user\x1b]0;owned\x07" + strings.Repeat("é", 20)
 	code := make(chan int, 1)
 	go func() {
-		code <- run(t.Context(), []string{"bucket", "demo", key, "--watch", "--every", "200ms", "--server", server}, os.LookupEnv, m.tty, io.Discard)
+		code <- run(t.Context(), make(chan os.Signal, 1), []string{"bucket", "demo", key, "--watch", "--every", "200ms", "--server", server}, os.LookupEnv, m.tty, io.Discard)
 	}()
 	m.shows(t, "jeton bucket", `demo of "user\x1b]0;owned`, "10 of 10: full", "q quit")
 	jeton(t, nil, "check", "demo", key, "--cost", "4", "--server", server)

@@ -24,12 +24,15 @@ import (
 	"github.com/jeton-dev/jeton/internal/tracing"
 )
 
-func gatewayVerb() *cobra.Command {
+// gatewayName is the verb that runs a gateway.
+const gatewayName = "gateway"
+
+func gatewayVerb(hangup chan os.Signal) *cobra.Command {
 	cfg := gateway.Config{}
 	level := cli.NewChoice("info", "debug", "warn", "error")
 	check, strict, withInput := false, false, false
 	cmd := &cobra.Command{
-		Use:   "gateway",
+		Use:   gatewayName,
 		Short: "Run a gateway: it stands in front of an API and asks the cluster whether requests may pass",
 		Long: "Run a gateway: it identifies the client, finds the limits that apply, asks the cluster, and lets a request through to\n" +
 			"the API behind it, or answers 429. Beside that, or instead, it answers nginx, HAProxy, Caddy and Traefik whether a\n" +
@@ -59,7 +62,7 @@ func gatewayVerb() *cobra.Command {
 				defer stop()
 			}
 			cli.RelaxCollector()
-			return runGateway(ctx, cfg)
+			return runGateway(ctx, hangup, cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -87,8 +90,7 @@ func needsDocument(path string) error {
 }
 
 // runGateway runs a gateway until ctx ends or it cannot go on.
-func runGateway(ctx context.Context, cfg gateway.Config) error {
-	hangup := make(chan os.Signal, 1)
+func runGateway(ctx context.Context, hangup chan os.Signal, cfg gateway.Config) error {
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	e, err := gateway.Open(cfg)

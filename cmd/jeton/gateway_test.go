@@ -342,7 +342,7 @@ func aGateway(t *testing.T, document string) (proxy, admin string) {
 	said, ended := newShout(), make(chan int, 1)
 	nothing := func(string) (string, bool) { return "", false }
 	go func() {
-		ended <- run(ctx, []string{"gateway", "--config", document}, nothing, io.Discard, said)
+		ended <- run(ctx, make(chan os.Signal, 1), []string{"gateway", "--config", document}, nothing, io.Discard, said)
 		close(said.over)
 	}()
 	t.Cleanup(func() {

@@ -35,21 +35,25 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	if len(os.Args) < 2 || os.Args[1] != benchName { // jeton-bench has options that this program does not know
-		cli.WarnOfVariables(rootVerb(os.LookupEnv), os.Environ(), os.Stderr)
+	hangup := make(chan os.Signal, 1)
+	if len(os.Args) > 1 && (os.Args[1] == serveName || os.Args[1] == gatewayName) { // which ask again, should options come first
+		signal.Notify(hangup, syscall.SIGHUP) // a SIGHUP that is not asked for ends the process
 	}
-	code := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	if len(os.Args) < 2 || os.Args[1] != benchName { // jeton-bench has options that this program does not know
+		cli.WarnOfVariables(rootVerb(hangup, os.LookupEnv), os.Environ(), os.Stderr)
+	}
+	code := run(ctx, hangup, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// run is the program: its arguments and surroundings in, its exit code out.
-func run(ctx context.Context, args []string, env cli.Lookup, stdout, stderr io.Writer) int {
-	return cli.Run(ctx, rootVerb(env), args, stdout, stderr)
+// run is the program: its arguments and surroundings in, its exit code out. Commands that reload ask for SIGHUP on hangup.
+func run(ctx context.Context, hangup chan os.Signal, args []string, env cli.Lookup, stdout, stderr io.Writer) int {
+	return cli.Run(ctx, rootVerb(hangup, env), args, stdout, stderr)
 }
 
 // rootVerb is the program with all its verbs, whose options come from env where the command line leaves them open.
-func rootVerb(env cli.Lookup) *cobra.Command {
+func rootVerb(hangup chan os.Signal, env cli.Lookup) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "jeton",
 		Short: "A distributed rate limiter whose limits hold",
@@ -60,7 +64,7 @@ func rootVerb(env cli.Lookup) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), holdVerb(), holdsVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
+	root.AddCommand(serveVerb(hangup), devVerb(), gatewayVerb(hangup), keysVerb(), explainVerb(), checkVerb(), holdVerb(), holdsVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
 		auditVerb(), topVerb(), doctorVerb(env), healthVerb(), versionVerb(), benchVerb(), simulateVerb(), manVerb())
 	cli.Prepare(root, env)
 	return root

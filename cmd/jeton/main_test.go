@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func jeton(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, func(name string) (string, bool) {
+	code = run(t.Context(), make(chan os.Signal, 1), args, func(name string) (string, bool) {
 		value, ok := env[name]
 		if !ok && name == "JETON_TIMEOUT" {
 			return "1m", true // on a slow machine an answer may take longer than commands wait for it

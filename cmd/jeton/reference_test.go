@@ -12,5 +12,5 @@ import (
 var update = flag.Bool("update", false, "write the options into docs/options.md")
 
 func TestOptionsAreCurrent(t *testing.T) {
-	reference.Check(t, rootVerb(os.LookupEnv), "../../docs/options.md", *update)
+	reference.Check(t, rootVerb(nil, os.LookupEnv), "../../docs/options.md", *update)
 }

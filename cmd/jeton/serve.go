@@ -42,10 +42,13 @@ func (o *serveOptions) config() node.Config {
 	return o.cfg
 }
 
-func serveVerb() *cobra.Command {
+// serveName is the verb that runs a node.
+const serveName = "serve"
+
+func serveVerb(hangup chan os.Signal) *cobra.Command {
 	o := newServeOptions()
 	cmd := &cobra.Command{
-		Use:        "serve",
+		Use:        serveName,
 		SuggestFor: []string{"start", "run", "server", "node"},
 		Short:      "Run a node",
 		Long: "Run a node. Alone, it is a cluster of one, which others may join later.\n\n" +
@@ -77,7 +80,7 @@ func serveVerb() *cobra.Command {
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			return bounded(ctx, cfg, o.memory)
+			return bounded(ctx, hangup, cfg, o.memory)
 		},
 	}
 	o.addFlags(cmd.Flags())
@@ -107,12 +110,12 @@ func (o *serveOptions) addFlags(flags *pflag.FlagSet) {
 }
 
 // bounded runs a node that stays below so much memory.
-func bounded(ctx context.Context, cfg node.Config, memory int64) error {
+func bounded(ctx context.Context, hangup chan os.Signal, cfg node.Config, memory int64) error {
 	bound, err := boundOf(memory, os.LookupEnv)
 	if err := errors.Join(err, noZeros(cfg)); err != nil {
 		return err
 	}
-	return serve(ctx, cfg, bound)
+	return serve(ctx, hangup, cfg, bound)
 }
 
 // noZeros refuses what means "as usual" to a program that embeds a node, and would be taken for "none" here.
@@ -176,18 +179,17 @@ func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 }
 
 // serve runs a node until ctx ends or its disk fails.
-func serve(ctx context.Context, cfg node.Config, bound memoryBound) error {
+func serve(ctx context.Context, hangup chan os.Signal, cfg node.Config, bound memoryBound) error {
 	syscall.Umask(0o077) // whatever the node writes is for its user alone
 	spreadWork()
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // before the node is there to be asked: one that nobody takes ends the process
+	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	kept, stop := context.WithCancel(ctx)
 	done := keepMemory(kept, &cfg, bound)
 	defer func() { <-done }()
 	defer stop()
 	for {
-		err := serveOnce(ctx, cfg, hangup)
+		err := serveOnce(ctx, hangup, cfg)
 		if !errors.Is(err, node.ErrOldCopy) {
 			return err
 		}
@@ -199,21 +201,25 @@ func serve(ctx context.Context, cfg node.Config, bound memoryBound) error {
 }
 
 // serveOnce runs a node until ctx ends or it cannot go on.
-func serveOnce(ctx context.Context, cfg node.Config, hangup <-chan os.Signal) error {
+func serveOnce(ctx context.Context, hangup chan os.Signal, cfg node.Config) error {
 	n, err := node.Open(cfg)
 	if err != nil {
 		return err
 	}
 	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "gossip", n.GossipAddr(), "redis", n.RedisAddr(), "doors", strings.Join(cfg.Doors, ","), "data", cfg.Data, "pid", os.Getpid())
-	return wait(ctx, n, hangup, cfg.Logger)
+	return wait(ctx, hangup, n, cfg.Logger)
 }
 
-// wait reloads the limits at each SIGHUP, and stops the node when ctx ends or its disk has failed.
-func wait(ctx context.Context, n *node.Node, hangup <-chan os.Signal, log *slog.Logger) error {
+// wait reloads the limits at each SIGHUP, and stops the node when ctx ends or its disk has failed. A SIGHUP waits until the node has its
+// cluster, whose limits they are.
+func wait(ctx context.Context, hangup chan os.Signal, n *node.Node, log *slog.Logger) error {
+	joined, reload := n.Joined(), (<-chan os.Signal)(nil)
 	for {
 		select {
-		case <-hangup:
-			if err := n.Reload(); err != nil {
+		case <-joined:
+			joined, reload = nil, hangup
+		case <-reload:
+			if err := n.Reload(ctx); err != nil {
 				log.Error("limits not reloaded", "error", err)
 			}
 		case <-n.Failed():

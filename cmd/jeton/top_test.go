@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,7 +111,7 @@ func TestTopOnAScreen(t *testing.T) {
 	m := aMonitor(t, 100, 30)
 	code := make(chan int, 1)
 	go func() {
-		code <- run(t.Context(), []string{"top", "--every", "600ms", "--server", server}, func(string) (string, bool) { return "", false }, m.tty, io.Discard)
+		code <- run(t.Context(), make(chan os.Signal, 1), []string{"top", "--every", "600ms", "--server", server}, func(string) (string, bool) { return "", false }, m.tty, io.Discard)
 	}()
 	m.shows(t, "jeton top  cluster ", "asked test", "[limits]", "demo", "nodes 1 of 1 up")
 	m.press(t, "\r")
@@ -164,7 +165,7 @@ func TestTopInADumbTerminal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"top", "--every", "600ms", "--server", server}, func(string) (string, bool) { return "", false }, m.tty, io.Discard)
+		code <- run(ctx, make(chan os.Signal, 1), []string{"top", "--every", "600ms", "--server", server}, func(string) (string, bool) { return "", false }, m.tty, io.Discard)
 	}()
 	m.shows(t, "allowed/s  denied/s", "demo")
 	cancel()

@@ -26,7 +26,7 @@ func TestUnknownVariables(t *testing.T) {
 		"JETON_FAULT_CLOCK=/tmp/clock":         "",
 	} {
 		var said strings.Builder
-		cli.WarnOfVariables(rootVerb(os.LookupEnv), []string{variable}, &said)
+		cli.WarnOfVariables(rootVerb(nil, os.LookupEnv), []string{variable}, &said)
 		name, _, _ := strings.Cut(variable, "=")
 		if meant == "" && said.Len() > 0 || meant != "" && !strings.HasPrefix(said.String(), "jeton: warning: the environment variable "+name+" is not known: did you mean "+meant+"?") {
 			t.Errorf("%s: %q, want %q", variable, said.String(), meant)

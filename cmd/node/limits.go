@@ -53,8 +53,9 @@ const reloadWithin = 10 * time.Second
 
 // Reload reads the limits file again and puts it in force whole, in the whole cluster, or, if anything in it is wrong,
 // leaves everything as it is and says what. What buckets have spent stays spent. Certificates and tokens are read again
-// too, as they are by themselves when they change; what is wrong with them is logged.
-func (n *Node) Reload() error {
+// too, as they are by themselves when they change; what is wrong with them is logged. A member waits for its cluster to agree until ctx
+// ends, and at most 10 seconds.
+func (n *Node) Reload(ctx context.Context) error {
 	n.secrets.reread(true)
 	switch {
 	case n.cfg.Limits == "" && len(n.secrets.watched) > 0:
@@ -67,7 +68,7 @@ func (n *Node) Reload() error {
 		return fmt.Errorf("%w: the old limits stay in force", err)
 	}
 	if n.member != nil {
-		return n.member.reload(doc)
+		return n.member.reload(ctx, doc)
 	}
 	if err := n.leavesOutNone(n.Limits(), doc, "restart the node to remove them"); err != nil {
 		return err
@@ -103,14 +104,17 @@ func (n *parts) leavesOutNone(inForce, file *limit.Document, remove string) erro
 
 // reload has the whole cluster put other limits in force, in place of those that they were compared with: if another
 // client has changed these meanwhile, they are compared again.
-func (m *membership) reload(doc *limit.Document) error {
+func (m *membership) reload(ctx context.Context, doc *limit.Document) error {
 	written, err := doc.YAML()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), reloadWithin)
+	ctx, cancel := context.WithTimeout(ctx, reloadWithin)
 	defer cancel()
 	for {
+		if err := ctx.Err(); err != nil {
+			return stillInForce(err)
+		}
 		text, by := written, cluster.Origin{Who: "the node's limits file"}
 		changed, s, unchanged := m.cluster.Changed(), m.cluster.State(), false
 		if s.LimitsVersion > 0 {

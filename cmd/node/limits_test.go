@@ -80,7 +80,7 @@ func TestAJoiningNodeRemovesNoLimits(t *testing.T) {
 	}
 	a := start("a", "limits: {kept: {capacity: 1, refill: 1/s}, gone: {capacity: 1, refill: 1/s}}")
 	b := start("b", "limits: {kept: {capacity: 1, refill: 1/s}}", a.GossipAddr())
-	if err := b.Reload(); err == nil {
+	if err := b.Reload(t.Context()); err == nil {
 		t.Error("a limits file is in force that leaves out limits")
 	} else if !strings.Contains(err.Error(), "gone") && !strings.Contains(err.Error(), "stay in force") {
 		t.Errorf("Reload: %v", err)
@@ -109,7 +109,7 @@ func TestReloadOfWhatIsInForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		write("# another comment\nlimits:\n  a: {refill: 1/s, capacity: 1}\n")
-		if err := n.Reload(); err != nil {
+		if err := n.Reload(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if n.member != nil && n.member.cluster.State().LimitsVersion != 1 {

@@ -79,6 +79,16 @@ func (n *Node) Failed() <-chan struct{} { return n.doors.Failed() }
 // Err is why the node has failed.
 func (n *Node) Err() error { return n.doors.Err() }
 
+// Joined is closed once the node has its cluster: from then on it decides. That of a node that is alone is closed from the start.
+func (n *Node) Joined() <-chan struct{} {
+	if n.member != nil {
+		return n.member.decides
+	}
+	alone := make(chan struct{})
+	close(alone)
+	return alone
+}
+
 // Ready says whether the node takes checks, and if not, why: it has not joined its cluster, say, or it
 // reaches no node that can decide for any key.
 func (n *Node) Ready() error {

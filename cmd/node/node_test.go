@@ -104,7 +104,7 @@ func TestReload(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.Reload(); err == nil || !strings.Contains(err.Error(), says) {
+		if err := n.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("Reload of %q: %v", text, err)
 		}
 		if r, ok := n.Limits().Rule("a"); !ok || r.Capacity != 2 {
@@ -114,14 +114,31 @@ func TestReload(t *testing.T) {
 	if err := os.WriteFile(file, []byte("limits: {a: {capacity: 3, refill: 1/h}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Reload(); err != nil {
+	if err := n.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if r, _ := n.Limits().Rule("a"); r.Capacity != 3 {
 		t.Errorf("a good file is not in force: %+v", r)
 	}
-	if err := open(t, node.Config{Data: t.TempDir()}).Reload(); err == nil {
+	if err := open(t, node.Config{Data: t.TempDir()}).Reload(t.Context()); err == nil {
 		t.Error("Reload without a limits file says nothing")
+	}
+}
+
+// A reload ends with its context: the node is to stop, whether or not the cluster has agreed.
+func TestReloadEndsWithItsContext(t *testing.T) {
+	file := writeFile(t, "limits.yaml", "limits: {a: {capacity: 2, refill: 1/h}}")
+	n := open(t, node.Config{Data: t.TempDir(), Limits: file, ListenGRPC: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0"})
+	if err := os.WriteFile(file, []byte("limits: {a: {capacity: 3, refill: 1/h}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.Reload(ctx); err == nil || !strings.Contains(err.Error(), "the old limits stay in force") {
+		t.Errorf("Reload after its context has ended: %v", err)
+	}
+	if r, _ := n.Limits().Rule("a"); r.Capacity != 2 {
+		t.Errorf("after its context has ended, a reload has changed the limits: %+v", r)
 	}
 }
 

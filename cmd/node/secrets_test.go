@@ -238,7 +238,7 @@ func TestCertificatesOfANode(t *testing.T) {
 	}
 	authority.Write(t, dir, first) // no authority any more
 	for range 2 {
-		if err := n.Reload(); err != nil {
+		if err := n.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +248,7 @@ func TestCertificatesOfANode(t *testing.T) {
 	checkOver(t, "127.0.0.1:"+port, secure, true)
 	second := ca.Issue(t, "node")
 	authority.Write(t, dir, second, ca)
-	if err := n.Reload(); err != nil || !shows(second) {
+	if err := n.Reload(t.Context()); err != nil || !shows(second) {
 		t.Errorf("HTTPS shows the old certificate; %v", err)
 	}
 	checkOver(t, "127.0.0.1:"+port, secure, true)
