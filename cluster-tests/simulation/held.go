@@ -360,6 +360,7 @@ func (b *book) refills(l *limit.Ledger) {
 		return
 	}
 	perNS := float64(rule.Refill.Tokens) / float64(rule.Refill.Per)
+	slices.SortStableFunc(b.poured, func(a, b poured) int { return cmp.Compare(a.at, b.at) })
 	level, before := 0.0, b.poured[0].at
 	for _, p := range b.poured {
 		amount := p.amount
@@ -367,7 +368,7 @@ func (b *book) refills(l *limit.Ledger) {
 			amount = b.takesAtLeast(p.hold)
 		}
 		level = max(0, level-perNS*float64(p.at-before)) + float64(amount)
-		before = max(before, p.at)
+		before = p.at
 	}
 	level = max(0, level-perNS*float64(w.now-before))
 	w.count("ledgers of buckets compared with what they have to refill")
