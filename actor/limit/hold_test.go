@@ -197,21 +197,34 @@ func FuzzReadHolds(f *testing.F) {
 	}
 	f.Add(l.Append(nil, limit.OwnerID{1}))
 	f.Add([]byte(limit.Hold{Key: "k", Limits: []limit.Held{{Limit: "l"}}}.String()))
+	bucket, err := limit.Limit{Name: "l", Capacity: 1000, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Hour}}.Rule()
+	if err != nil {
+		f.Fatal(err)
+	}
+	l = bucket.NewLedger(int64(time.Second))
+	l.Hold(1e18, 5, 7, 2e18, false)
+	l.Settle(1e18+1, limit.HoldChange{ID: 7}, 0)
+	f.Add(l.Append(nil, limit.OwnerID{1}))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		if h, err := limit.ParseHold(string(stored)); err == nil && h.String() != string(stored) {
 			t.Errorf("%q is another text of %+v", stored, h)
 		}
-		l := rule.NewLedger(0)
-		if l.Read(stored, limit.OwnerID{1}) != nil {
-			return
-		}
-		before := slices.Clone(l.Holds())
-		again := rule.NewLedger(0)
-		if err := again.Read(l.Append(nil, limit.OwnerID{1}), limit.OwnerID{1}); err != nil {
-			t.Fatalf("what was read cannot be stored: %v", err)
-		}
-		if len(again.Holds()) > len(before) {
-			t.Errorf("%d holds became %d", len(before), len(again.Holds()))
+		for _, of := range []*limit.Rule{rule, bucket} {
+			l := of.NewLedger(0)
+			if l.Read(stored, limit.OwnerID{1}) != nil {
+				continue
+			}
+			before := slices.Clone(l.Holds())
+			again := of.NewLedger(0)
+			if err := again.Read(l.Append(nil, limit.OwnerID{1}), limit.OwnerID{1}); err != nil {
+				t.Fatalf("what was read cannot be stored: %v", err)
+			}
+			if len(again.Holds()) > len(before) {
+				t.Errorf("%d holds became %d", len(before), len(again.Holds()))
+			}
+			if at := again.FreeAt(1e18, of.Capacity); at < 1e18 {
+				t.Errorf("at %d all is free, and now is %d", at, int64(1e18))
+			}
 		}
 	})
 }

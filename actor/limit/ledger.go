@@ -86,10 +86,9 @@ func (l *Ledger) Used(t int64) int64 {
 	l.used, l.usedFrom, l.usedUntil = l.sum(l.now), l.now, math.MaxInt64
 	l.end = 0 // a hold that was freed leaves less than there was
 	for i := range l.entries {
-		end := l.Until(&l.entries[i])
-		l.end = max(l.end, end)
-		if l.entries[i].Amount > 0 {
-			l.usedUntil = min(l.usedUntil, end)
+		if e := &l.entries[i]; e.Amount > 0 {
+			end := l.Until(e)
+			l.usedUntil, l.end = min(l.usedUntil, end), max(l.end, end)
 		}
 	}
 	for i := range l.holds {
@@ -189,6 +188,9 @@ func (l *Ledger) End(t int64) int64 {
 // KeptUntil is until when the ledger must be stored: while something counts, or a hold is listed.
 func (l *Ledger) KeptUntil(t int64) int64 {
 	until := l.End(t)
+	if l.queue != nil && len(l.entries) > 0 {
+		until = max(until, l.Until(&l.entries[0])) // of no tokens, too
+	}
 	for i := range l.holds {
 		until = max(until, l.holds[i].listedUntil(l.late))
 	}

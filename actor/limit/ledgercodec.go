@@ -103,7 +103,7 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 	}
 	d := byteReader{stored}
 	layout, writer, reset, count := d.bytes(1), d.bytes(len(reader)), d.number(), d.number()
-	if len(layout) < 1 || layout[0] < ledgerLayout || layout[0] > ledgerLayoutLows || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
+	if len(layout) < 1 || layout[0] < ledgerLayout || layout[0] > ledgerLayoutLows || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 || l.queue != nil && count > 1 {
 		return ErrLedger
 	}
 	l.entries = slices.Grow(l.entries, int(count)+1) // and one that an owner enters then

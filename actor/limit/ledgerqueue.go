@@ -65,7 +65,7 @@ func (l *Ledger) low() int64 {
 // to refill less by so much ever since; to those before, since then. As Low is in whole tokens, a part of one may be lost. Nothing is lost where the bucket never
 // had less to refill since the hold than it has now, and amount is more than that: without the hold it is full.
 func (l *Ledger) giveBackQueued(i int, amount int64) {
-	if rest := l.low(); len(l.entries) > 0 && amount > rest && l.holds[i].Low > rest {
+	if rest := l.low(); len(l.entries) > 0 && l.now < l.Until(&l.entries[0]) && amount > rest && l.holds[i].Low > rest {
 		l.entries[0].At, l.entries[0].Amount = max(l.entries[0].At, l.now), 0
 	}
 	l.lowered()

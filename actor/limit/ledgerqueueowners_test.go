@@ -100,9 +100,8 @@ func (w *owners) judge() {
 func TestRefillIsNotGivenByTwoOwners(t *testing.T) {
 	for name, turn := range map[string]func(w *owners){
 		"as time passes": func(w *owners) {
-			w.check(0, 4)
-			w.hold(1, 1)
-			w.settle(1, 0, 1)
+			w.hold(0, 4)
+			w.settle(1, 0, 4)
 		},
 		"as a hold comes back": func(w *owners) {
 			w.check(0, 4)
@@ -121,7 +120,29 @@ func TestRefillIsNotGivenByTwoOwners(t *testing.T) {
 	}
 }
 
-// The same, drawn.
+// When a bucket was full is kept until every clock is past it. To who looks meanwhile it is full.
+func TestFullSinceIsKeptForOthers(t *testing.T) {
+	w := newOwners(t, limit.Refill{Tokens: 97, Per: 10 * time.Second}, late)
+	w.hold(1, 100)
+	w.settle(1, 0, 0)
+	at := w.clock(1)
+	for _, now := range []int64{w.now, at - 1, at, at + 1, at + late - 1, at + late} {
+		l := w.rule.NewLedger(late)
+		if err := l.Read(w.ledgers[1].Append(nil, limit.OwnerID{2}), limit.OwnerID{3}); err != nil {
+			t.Fatal(err)
+		}
+		if free, end := l.Free(now), l.End(now); free != w.rule.Capacity || end != now || len(l.Entries()) > 0 {
+			t.Errorf("%d of %d are free, and all %v later; what counts is %v", free, w.rule.Capacity, time.Duration(end-now), l.Entries())
+		}
+		l.Enter(now, 1, 0)
+		back := max(now, at) + int64(10*time.Second)/97 + 1
+		if got := l.FreeAt(now, w.rule.Capacity); got != back {
+			t.Errorf("what is entered at %v comes back at %v, want %v", time.Duration(now-at), time.Duration(got-at), time.Duration(back-at))
+		}
+	}
+}
+
+// The same as [TestRefillIsNotGivenByTwoOwners], drawn.
 func TestQueueOfTwoOwners(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
