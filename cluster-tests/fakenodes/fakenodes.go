@@ -356,7 +356,7 @@ func hold(tb testing.TB) (address string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
+	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as it was bound
 }
 
 // Decision is the one that a node makes about a key: for a key that is a number, that number remains.

@@ -340,6 +340,8 @@ func (w *World) operate() {
 		n, m := &w.nodes[slot], &s.members[slot]
 		wanted := w.mask>>slot&1 == 1
 		switch {
+		case m.in && n.proc != nil && !n.frozen && n.proc.joined && slices.Contains(s.removed, n.proc.id()):
+			n.proc.replaceDisk("what an earlier process had asked for has let in another disk")
 		case wanted && !m.in && n.proc == nil:
 			busy = true
 			if n.disk != nil && slices.Contains(s.removed, n.disk.id) {
