@@ -184,14 +184,14 @@ Try in another terminal:
 
 Through the gateway, to a sample API: sixty pass, and one more each second; the id of a refusal is in its body:
 
-  for i in $(seq 1 70); do curl -s -o /dev/null -w '%{http_code} ' -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items; done
+  curl -s -o /dev/null -w '%{http_code} ' -H 'x-api-key: {{.TestKey}}' 'http://{{.Proxy}}/v1/items?[1-70]'
   curl -i -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items
   {{.Program}} explain ID{{if .Gateway}} --gateway {{.Gateway}}{{end}}
 {{end}}
 {{- if .Search}}
 A gateway takes tokens of the limit search ahead, and decides by itself: the page of the bucket says which holds how many.
 
-  for i in $(seq 1 300); do curl -s -o /dev/null -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/search; done; curl http://{{.First.HTTP}}/debug/buckets/search/customer:{{.TestOwner}}
+  curl -s -o /dev/null -H 'x-api-key: {{.TestKey}}' 'http://{{.Proxy}}/v1/search?[1-300]'; curl http://{{.First.HTTP}}/debug/buckets/search/customer:{{.TestOwner}}
 {{end}}
 {{- if .Model}}
 To a language model behind it, which streams for six seconds: an estimate is held meanwhile, and settled by what was used:
