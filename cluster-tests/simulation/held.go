@@ -226,8 +226,8 @@ func (b *book) left(l *limit.Ledger) {
 		case listed:
 		case !over && t == nil:
 			delete(b.stored, id)
-		case over && !e.Settled && !e.Freed:
-			e.Freed = e.Free
+		case over && !e.Settled:
+			e.Freed = e.Freed || e.Free
 			b.stored[id], b.unseen[id] = e, t != nil && len(t.told) > 0
 		}
 	}
