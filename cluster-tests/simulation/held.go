@@ -176,6 +176,9 @@ func (h *heldTally) claimed(bucket int, from, told int64) {
 	}
 	switch latest := b.writes[i-1]; {
 	case w.now > latest.expire-w.mayBeAhead(): // it was swept
+		if i < len(b.writes) {
+			return // and another owner has written since: who claims from before that writes nothing
+		}
 	case w.counts["floors set"] == 0:
 		w.violate(b.key, "a claim of %s is told the ledger of %s, and a majority has stored that of %s", w.bucketName(b.key, b.limit), w.clockTime(told), w.clockTime(latest.from))
 	default:

@@ -57,7 +57,7 @@ func TestNumber(t *testing.T) {
 // regressions are seeds that have failed, in worlds as they are drawn today.
 var regressions = []uint64{
 	6006, 700027, 700044, 700100, 710044, 9_000_182, 150_182_818_688, 425_637_471_555, 599_313_367_405,
-	1_073_153_063_518, 938_123_977_859, 482_626_107_417, 1_022_028_375_018, 603_418_364_689,
+	1_073_153_063_518, 938_123_977_859, 482_626_107_417, 1_022_028_375_018, 603_418_364_689, 197_746_727_926,
 }
 
 // drawn is a first seed that was never used before, or hardly ever.
