@@ -113,7 +113,7 @@ func ofConversations() []Mutant { //nolint:funlen // a list
 				New:  "told < len(m.Answers) && m.index(told) == max(at-1, 0) {",
 			}},
 			Caught: []Hunt{
-				{Package: "./rpc/pb", Run: "^TestCountedAnswersArrive$", Says: `: sent|out of order`},
+				{Package: "./rpc/pb", Run: "^TestCountedAnswersArrive$", Says: `: sent|: got|out of order`},
 				{Package: "./rpc/peers", Run: "^TestCountedAnswers$", Says: `out of order`},
 			},
 		},

@@ -24,8 +24,12 @@ var (
 	ErrNoTest   = errors.New("no test ran")
 )
 
-// timeout is how long a hunt's tests may take. It only ends those that hang.
-const timeout = 5 * time.Minute
+const (
+	// timeout is how long a hunt's tests may take. It only ends those that hang.
+	timeout = 5 * time.Minute
+	// maxRuns is how often the tests run that draw what they try, and so may not draw, or not first, what the mutant does wrong.
+	maxRuns = 3
+)
 
 // A Lab builds mutants of the module whose root is the directory Root, an absolute path.
 type Lab struct{ Root string }
@@ -34,18 +38,35 @@ type Lab struct{ Root string }
 type Catch struct {
 	Test  string        // that failed, the innermost
 	Says  string        // the line by which it was known
-	After time.Duration // from the start of the tests to that line
+	After time.Duration // from the start of the tests, in the run that caught it, to that line
 	Took  time.Duration // the whole hunt, building included
+	Runs  int           // of the tests, the one that caught it included
 }
 
-// Hunt builds the mutant that overlay describes and runs the tests of h until one fails as h says. What they leave on the
-// disk is below dir. The error is ErrSurvived, ErrBuild, ErrElse or ErrNoTest, or says why go test did not run.
-func (l *Lab) Hunt(ctx context.Context, overlay, dir string, h Hunt) (Catch, error) {
+// Hunt builds the mutant that overlay describes and runs the tests of h until one fails as h says: again, up to three times in all, if they
+// passed or failed otherwise. What they leave on the disk is below dir. The error is ErrSurvived, ErrBuild, ErrElse or ErrNoTest,
+// or says why go test did not run.
+func (l *Lab) Hunt(ctx context.Context, overlay, dir string, h Hunt) (c Catch, err error) {
 	says, err := regexp.Compile(h.Says)
 	if err != nil {
 		return Catch{}, err
 	}
 	begun := time.Now()
+	for run := 1; run <= maxRuns; run++ {
+		c, err = l.run(ctx, overlay, dir, h, says)
+		if err == nil {
+			c.Runs, c.Took = run, time.Since(begun)
+			return c, nil
+		}
+		if !errors.Is(err, ErrSurvived) && !errors.Is(err, ErrElse) {
+			break
+		}
+	}
+	return Catch{}, err
+}
+
+// run runs the tests of h once.
+func (l *Lab) run(ctx context.Context, overlay, dir string, h Hunt, says *regexp.Regexp) (Catch, error) {
 	cmd := l.command(ctx, overlay, dir, h)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -63,7 +84,6 @@ func (l *Lab) Hunt(ctx context.Context, overlay, dir string, h Hunt) (Catch, err
 	if w.caught != nil { // there is nothing more to learn
 		cmd.Cancel() //nolint:errcheck // it may have ended by itself
 		cmd.Wait()   //nolint:errcheck // it was killed
-		w.caught.Took = time.Since(begun)
 		return *w.caught, nil
 	}
 	err = cmd.Wait()

@@ -23,7 +23,11 @@ var files = map[string]string{
 	"all/all.go": "package all\n",
 	"more_test.go": `package more
 
-import "testing"
+import (
+	"errors"
+	"os"
+	"testing"
+)
 
 func TestMore(t *testing.T) {
 	if got := More(3); got != 4 {
@@ -40,6 +44,19 @@ func TestCases(t *testing.T) {
 				t.Errorf("one more than %d is %d", n, got)
 			}
 		})
+	}
+}
+
+// TestDraws passes in its first run, fails otherwise in the second, and as it should in the third.
+func TestDraws(t *testing.T) {
+	for _, says := range []string{"", "something else", "one more than 3 is 3"} {
+		if err := os.Mkdir(os.TempDir()+"/draws: "+says, 0o700); errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if says != "" && More(3) != 4 {
+			t.Error(says)
+		}
+		return
 	}
 }
 `,
@@ -94,7 +111,7 @@ func TestHunt(t *testing.T) {
 			if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 				t.Fatalf("got %v, want %v", err, tt.want)
 			}
-			if err == nil && (caught.Test != "TestMore" || !strings.Contains(caught.Says, "one more than 3 is 3") || caught.Took < caught.After) {
+			if err == nil && (caught.Test != "TestMore" || !strings.Contains(caught.Says, "one more than 3 is 3") || caught.Took < caught.After || caught.Runs != 1) {
 				t.Errorf("caught as %+v", caught)
 			}
 			for name, want := range files {
@@ -117,6 +134,25 @@ func TestHuntGoesOnAfterAnotherFailure(t *testing.T) {
 	c, err := lab.Hunt(t.Context(), overlay, dir, mutants.Hunt{Package: ".", Run: "^TestCases$", Says: `one more than 2 is \d`})
 	if err != nil || c.Test != "TestCases/case#01" {
 		t.Errorf("caught as %+v: %v", c, err)
+	}
+}
+
+// A test that draws what it tries may pass, or fail otherwise, before it fails as it should.
+func TestHuntRunsAgain(t *testing.T) {
+	lab, dir := newLab(t), t.TempDir()
+	overlay, err := lab.Overlay(mutants.Mutant{Edits: []mutants.Edit{{"more.go", "n + 1", "n"}}}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := mutants.Hunt{Package: ".", Run: "^TestDraws$", Says: `is \d`}
+	c, err := lab.Hunt(t.Context(), overlay, dir, h)
+	if err != nil || c.Runs != 3 {
+		t.Errorf("caught as %+v: %v", c, err)
+	}
+	var table mutants.Table
+	table.Note(mutants.Mutant{Name: "less"}, h, c, err)
+	if text := table.String(); !strings.Contains(text, "s, run 3 ") {
+		t.Errorf("the table:\n%s", text)
 	}
 }
 

@@ -84,15 +84,17 @@ func (r row) by(quote string) string {
 	return quote + strings.TrimPrefix(r.hunt.Package, "./") + quote + " " + quote + r.catch.Test + quote
 }
 
-// after is how long the tests ran until they noticed.
+// after is how long the tests ran until they noticed, and in which run if not in the first.
 func (r row) after() string {
 	if r.err != nil {
 		return "never"
 	}
-	switch d := r.catch.After; {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", max(d.Milliseconds(), 1))
-	default:
-		return fmt.Sprintf("%.1f s", d.Seconds())
+	text := fmt.Sprintf("%.1f s", r.catch.After.Seconds())
+	if r.catch.After < time.Second {
+		text = fmt.Sprintf("%d ms", max(r.catch.After.Milliseconds(), 1))
 	}
+	if r.catch.Runs > 1 {
+		text += fmt.Sprintf(", run %d", r.catch.Runs)
+	}
+	return text
 }
