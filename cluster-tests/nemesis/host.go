@@ -167,12 +167,15 @@ func (h *host) log() string {
 }
 
 // serving waits until the process says that it serves. A process that ends meanwhile was seen by its watch; one that may
-// end, and did, is not waited for.
+// end, and did, is not waited for, nor is a node that another fault takes out of the cluster.
 func (h *host) serving(ctx context.Context) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for !h.program.Serves(ctx) {
+		if _, retired := h.is(); retired {
+			return nil
+		}
 		if h.ceased() {
 			return fmt.Errorf("%s has ended before it served: %s", h.name, lastLine(h.log()))
 		}
