@@ -15,6 +15,14 @@ func million() *history.History {
 	}.play()
 }
 
+// hotWindow is a history of 100,000 calls of one key, whose window is reset now and then.
+func hotWindow() *history.History {
+	return scene{
+		seed: 1, limits: []history.Limit{{Name: "api", Algorithm: history.SlidingWindow, Capacity: 600, Length: 6 * second}}, keys: 1, checks: 100_000,
+		every: 5 * millisecond, takes: 2 * millisecond, most: 1, epsilon: millisecond, resets: 0.0005,
+	}.play()
+}
+
 func BenchmarkMillionCalls(b *testing.B) {
 	h := million()
 	for _, c := range history.Checkers() {
@@ -28,6 +36,16 @@ func BenchmarkMillionCalls(b *testing.B) {
 			}
 		})
 	}
+	hot := hotWindow()
+	b.Run("counts of a hot key", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			results, err := history.Run(hot, millisecond, "counts")
+			if err != nil || results[0].Found > 0 {
+				b.Fatal(results, err)
+			}
+		}
+	})
 	var file bytes.Buffer
 	b.Run("write", func(b *testing.B) {
 		b.ReportAllocs()

@@ -135,7 +135,7 @@ func (v *view) count(r *Result, b *bucket, all []*admission, times, more int64, 
 		}
 		a.counted = false
 	}
-	left, returned := 0, 0
+	left, returned, resets := 0, 0, b.only(KindReset, Done, Failed)
 	for i, last := range all {
 		from := since(last.End)
 		if last.Start > from && last.back > last.End {
@@ -151,7 +151,7 @@ func (v *view) count(r *Result, b *bucket, all []*admission, times, more int64, 
 		for ; returned < len(byBack) && byBack[returned].back <= last.End; returned++ {
 			drop(byBack[returned])
 		}
-		most := times*(b.most(from, last.End)+more) - (times - 1) + b.afresh(from, last.End)
+		most := times*(b.most(from, last.End)+more) - (times - 1) + b.afresh(resets, from, last.End)
 		if sum > most {
 			v.found(r, b, inWindow(all[:i+1]), "in the %s from %s on, %d were admitted, and at most %d may be",
 				seconds(last.End-from), relative(from, v.start), sum, most)
@@ -171,9 +171,9 @@ func (b *bucket) most(start, end int64) (most int64) {
 	return most
 }
 
-// afresh is what resets may add to a window.
-func (b *bucket) afresh(start, end int64) (more int64) {
-	for _, c := range b.only(KindReset, Done, Failed) {
+// afresh is what the resets of the bucket may add to a window.
+func (b *bucket) afresh(resets []*Call, start, end int64) (more int64) {
+	for _, c := range resets {
 		once := b.most(start, end) + b.debt()
 		if c.Start <= end && (c.Outcome == Failed || c.End-c.Start > Slow) {
 			more += once

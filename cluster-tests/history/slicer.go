@@ -57,7 +57,7 @@ func (s *slicer) bars() []Span {
 	for _, t := range s.bucket.versions[1:] {
 		bars = append(bars, Span{t.from, t.sure})
 	}
-	for _, f := range s.clocks() {
+	for _, f := range s.clocks {
 		bars = append(bars, Span{f.Start, f.End})
 	}
 	generations, resets, first := map[int64]bool{}, 0, int64(forever)

@@ -9,8 +9,9 @@ import (
 type view struct {
 	*History
 	buckets []*bucket
-	epsilon int64 // how far a clock of the limiter may be from the callers', in nanoseconds
-	start   int64 // of the history
+	clocks  []Fault // those that let a node spend at a wrong time what it holds
+	epsilon int64   // how far a clock of the limiter may be from the callers', in nanoseconds
+	start   int64   // of the history
 }
 
 func newView(h *History, epsilon int64, key string) *view {
@@ -18,6 +19,11 @@ func newView(h *History, epsilon int64, key string) *view {
 	for i, b := range v.buckets {
 		if s := b.calls[0].Start; i == 0 || s < v.start {
 			v.start = s
+		}
+	}
+	for _, f := range h.Faults {
+		if f.Held > 0 {
+			v.clocks = append(v.clocks, f)
 		}
 	}
 	if key != "" {
@@ -42,21 +48,10 @@ func (v *view) lines() []*bucket {
 	return slices.DeleteFunc(v.of(TokenBucket, FixedWindow), func(b *bucket) bool { return b.takesHolds() && b.versions[0].durable() })
 }
 
-// clocks are the faults that let a node spend at a wrong time what it holds.
-func (v *view) clocks() []Fault {
-	var all []Fault
-	for _, f := range v.Faults {
-		if f.Held > 0 {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
 // held is the most that a call from start to end may be off for the sake of a clock that was wrong.
 func (v *view) held(start, end int64) int64 {
 	most := int64(0)
-	for _, f := range v.clocks() {
+	for _, f := range v.clocks {
 		if f.Start <= end && start <= f.End {
 			most = max(most, f.Held)
 		}

@@ -57,7 +57,7 @@ func (v *view) sweep(b *bucket, t *terms, admitted []*Call, left map[issue]bool)
 	if i := slices.IndexFunc(b.versions, func(o terms) bool { return o.from > t.from }); i >= 0 {
 		until = b.versions[i].from
 	}
-	s := sweep{terms: t, clocks: v.clocks(), returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed), until: until}
+	s := sweep{terms: t, clocks: v.clocks, returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed), until: until}
 	s.returns = slices.DeleteFunc(s.returns, func(c *Call) bool { return left[c.Receipt.issue()] })
 	seen := map[int64]bool{}
 	for _, c := range admitted {
