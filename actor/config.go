@@ -47,6 +47,9 @@ type Config struct {
 	Partitions int
 	// Bounds are the cluster's; the zero value means register.DefaultBounds.
 	Bounds register.Bounds
+	// LedgersInTokens says whether other nodes, or the release before, may have to read ledgers of buckets in the form of the level before
+	// level.LedgersInTime. It is called for each that is written, so it must be cheap. nil means never.
+	LedgersInTokens func() bool
 	// Shards is how many goroutines run actors; 0 means one for each processor, at most 16.
 	Shards int
 	// Mailbox is how many checks may wait in one actor; 0 means 65,536. More are answered with ErrOverloaded.
@@ -136,15 +139,16 @@ func (s *shared) configureOwners() {
 	)
 	for n := 1; n <= owner.MaxReplicas; n++ {
 		s.owners[n] = owner.Config{
-			Replicas:  n,
-			Delta:     owner.DefaultDelta,
-			ReturnFor: owner.DefaultReturnFor,
-			Busy:      owner.DefaultBusy,
-			Slack:     s.cfg.Bounds.Slack(),
-			Late:      2 * s.cfg.Bounds.EpsMax,
-			NextSeq:   func() uint64 { return seq.Add(1) },
-			Nonce:     nonce.next,
-			Rand:      mathrand.Int64N,
+			Replicas:        n,
+			Delta:           owner.DefaultDelta,
+			ReturnFor:       owner.DefaultReturnFor,
+			Busy:            owner.DefaultBusy,
+			Slack:           s.cfg.Bounds.Slack(),
+			Late:            2 * s.cfg.Bounds.EpsMax,
+			LedgersInTokens: s.cfg.LedgersInTokens,
+			NextSeq:         func() uint64 { return seq.Add(1) },
+			Nonce:           nonce.next,
+			Rand:            mathrand.Int64N,
 		}
 		if n > 1 {
 			s.owners[n].Resend, s.owners[n].Patience = owner.DefaultResend, owner.DefaultPatience

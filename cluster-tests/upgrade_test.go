@@ -21,12 +21,13 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
-// upgradeLimits are those of the usual load, and three that others ask for besides: through a gateway, with holds, and of another algorithm.
+// upgradeLimits are those of the usual load, and four that others ask for besides: through a gateway, with holds, and of another algorithm.
 const upgradeLimits = `limits:
   api: {capacity: 3, refill: 1/s}
   slow: {capacity: 10, refill: 1/h}
   gate: {capacity: 20, refill: 1/1h, on_unavailable: deny}
   held: {algorithm: fixed-window, limit: 50, per: year, hold: 1m, on_expiry: free}
+  pool: {capacity: 50, refill: 1/h, hold: 1m, on_expiry: free}
   calls: {algorithm: sliding-log, limit: 20, window: 1h}
 `
 
@@ -254,7 +255,7 @@ type others struct {
 }
 
 // spendable is how much there is of each limit that others ask for: none gives anything back within the test.
-var spendable = map[string]int64{"gate": 20, "held": 50, "calls": 20}
+var spendable = map[string]int64{"gate": 20, "held": 50, "pool": 50, "calls": 20}
 
 // newOthers starts them, with a gateway of the cluster's own binary. They end with the test.
 func newOthers(t *testing.T, c *process.Cluster) *others {
@@ -281,7 +282,7 @@ func newOthers(t *testing.T, c *process.Cluster) *others {
 		wait.Wait()
 		_ = o.client.Close()
 	})
-	for name, ask := range map[string]func(context.Context, string) (int64, error){"gate": o.pass, "held": o.hold, "calls": o.check} {
+	for name, ask := range map[string]func(context.Context, string) (int64, error){"gate": o.pass, "held": o.hold("held"), "pool": o.hold("pool"), "calls": o.check} {
 		wait.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				o.ask(ctx, name, fmt.Sprintf("other:%d", i%40), ask)
@@ -328,17 +329,19 @@ func (o *others) pass(ctx context.Context, key string) (spent int64, err error) 
 	return 0, fmt.Errorf("the gateway answers %s", res.Status)
 }
 
-// hold holds four and settles one.
-func (o *others) hold(ctx context.Context, key string) (spent int64, err error) {
-	d, err := o.client.Check(ctx, limit.Request{Key: key, Limits: []limit.Ref{{Name: "held"}}, Cost: 4, Hold: time.Minute})
-	if err != nil || !d.Allowed {
-		return 0, err
+// hold holds four of a limit and settles one.
+func (o *others) hold(name string) func(context.Context, string) (int64, error) {
+	return func(ctx context.Context, key string) (spent int64, err error) {
+		d, err := o.client.Check(ctx, limit.Request{Key: key, Limits: []limit.Ref{limit.Named(name)}, Cost: 4, Hold: time.Minute})
+		if err != nil || !d.Allowed {
+			return 0, err
+		}
+		s, err := o.client.Settle(ctx, limit.Settlement{Hold: *d.Hold, Used: 1})
+		if err != nil {
+			return 0, nil //nolint:nilerr // a hold may be lost with the owner that took it: then nothing is charged
+		}
+		return s.Charged, nil
 	}
-	s, err := o.client.Settle(ctx, limit.Settlement{Hold: *d.Hold, Used: 1})
-	if err != nil {
-		return 0, nil //nolint:nilerr // a hold may be lost with the owner that took it: then nothing is charged
-	}
-	return s.Charged, nil
 }
 
 // check asks for one.

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/datadir"
 	"github.com/jeton-dev/jeton/storage/files"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	// Inline is the maximum number of registers whose limit a request has defined; 0 means DefaultInline. A reservation that
 	// would create one more is refused with register.Full. Merge may exceed it.
 	Inline int64
+	// Format is that of a data directory that is made anew; 0 means datadir.LowestFormat.
+	Format int
 	// MaySweep reports whether the node clock can be trusted enough to delete registers that are spent by it; nil means
 	// always. The committer calls it; it must not block.
 	MaySweep func() bool
@@ -71,6 +74,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Durability == "" {
 		c.Durability = Fsync
+	}
+	if c.Format == 0 {
+		c.Format = datadir.LowestFormat
 	}
 	if c.Partitions == 0 {
 		c.Partitions = ring.DefaultPartitions

@@ -17,9 +17,11 @@ import (
 
 // open opens the directory and the database, and then start reads what they hold.
 func (s *Store) open() error {
-	if err := datadir.Open(s.cfg.FS, s.cfg.Dir); err != nil {
+	format, err := datadir.Open(s.cfg.FS, s.cfg.Dir, s.cfg.Format)
+	if err != nil {
 		return err
 	}
+	s.format = max(format, datadir.LowestFormat) // see openEngine
 	db, err := database.Open(database.Config{
 		Dir: s.cfg.Dir, FS: s.cfg.FS, MemTableSize: s.cfg.memTableSize, CacheSize: s.cfg.cacheSize, Logger: s.cfg.Logger, Fail: s.fail,
 	})

@@ -54,6 +54,7 @@ type Store struct {
 
 	// Owned by the committer. The identity of the disk does not change after Open.
 	db          *database.DB
+	format      int // of the directory when it was opened
 	meta        meta
 	sweep       sweeper
 	exports     map[*export]struct{} // those with an open iterator
@@ -85,6 +86,9 @@ type Store struct {
 	failed       chan struct{} // closed when the disk has failed
 	done         chan struct{} // closed when the committer has ended
 }
+
+// Format is the format that the data directory had when it was opened.
+func (s *Store) Format() int { return s.format }
 
 // Open opens the registers in cfg.Dir and starts the committer. Its errors are ErrLocked, ErrNewerFormat, ErrUnwritable and
 // ErrFailed, or describe what else is wrong with the directory or with cfg. After ErrFailed the directory may stay locked

@@ -79,13 +79,20 @@ func (r *Rule) takesHolds() error {
 	case r.Counts() && r.MaxWait != 0:
 		return &FieldError{Field: "wait", Problem: fmt.Sprintf("does not go together with hold in a limit that takes longer than %s to be full again: leave one of them out",
 			durationText(time.Duration(soon)))}
-	case r.Counts():
+	case r.Counts() && (r.reach == 0 || h.MaxDebt == 0): // of windows, which end; or without a bound
 		return nil
 	}
-	if r.debt = r.Length(r.DebtTokens()); r.debt.Ceil() > int64(MaxFill)-r.reach {
+	debt := r.Length(r.DebtTokens())
+	switch room := int64(MaxFill) - r.reach; {
+	case r.Counts() && debt.Ceil() > room: // as without a bound
+	case r.Counts():
+		r.reach += debt.Ceil()
+	case debt.Ceil() > room:
 		return &FieldError{Field: "max_debt", Problem: fmt.Sprintf("%d tokens take more than 73 years to come back: lower it, or refill faster", r.DebtTokens())}
+	default:
+		r.debt = debt
+		r.reach += debt.Ceil()
 	}
-	r.reach += r.debt.Ceil()
 	return nil
 }
 

@@ -96,13 +96,13 @@ func (d *Document) With(other *Document) *Document {
 func (d *Document) vary(name string, v *variants) {
 	base, lead := d.rules[name], int64(0)
 	for _, p := range v.plans {
-		lead = max(lead, p.Rule.Ahead())
+		lead = max(lead, p.Rule.Lasting())
 	}
 	for _, o := range v.written {
-		lead = max(lead, o.Rule.Ahead())
+		lead = max(lead, o.Rule.Lasting())
 	}
 	v = v.leading(lead)
-	d.rules[name] = base.leading(max(lead, base.Ahead()))
+	d.rules[name] = base.leading(max(lead, base.Lasting()))
 	if d.variants == nil {
 		d.variants = map[string]*variants{}
 	}

@@ -94,7 +94,7 @@ func ofWindows(after *Rule) []string {
 func ofEntries(after *Rule) []string {
 	said := []string{"what was admitted counts on, until its time is over"}
 	if _, queue := after.counting.(countedBucket); queue {
-		said = []string{"what has not come back yet comes back at the new refill, " + after.Refill.String() + ", as from the last admission on"}
+		said = []string{"buckets keep their debt in time: each is full again when it would have been"}
 	}
 	said = append(said,
 		fmt.Sprintf("from now on checks are admitted while at most %d count", after.Capacity))

@@ -8,9 +8,12 @@ func (l *Ledger) Enter(t, amount int64, id uint64) (at int64) {
 	l.now = max(l.now, t)
 	l.forget()
 	at, _ = l.counts.Slot(l.now)
-	if id == 0 {
+	switch {
+	case l.queue != nil:
+		l.queueUp(amount, l.queue.price)
+	case id == 0:
 		l.join(at, amount, true)
-	} else {
+	default:
 		l.insert(Entry{At: at, Amount: amount, ID: id, Mine: true})
 	}
 	return at
@@ -18,9 +21,7 @@ func (l *Ledger) Enter(t, amount int64, id uint64) (at int64) {
 
 // join adds amount to the entry of that time.
 func (l *Ledger) join(at, amount int64, mine bool) {
-	if l.queue != nil {
-		l.queueUp(amount)
-	} else if i := l.entryOf(at, mine); i >= 0 {
+	if i := l.entryOf(at, mine); i >= 0 {
 		// More cannot be read. What counts less and less could be charged it all the same, by settlements without a bound of debt.
 		l.entries[i].Amount = min(l.entries[i].Amount+amount, int64(maxEntry))
 	} else {
@@ -28,24 +29,15 @@ func (l *Ledger) join(at, amount int64, mine bool) {
 	}
 }
 
-// Take takes amount out of what the owner itself has entered at that time, as far as it is there, and says how much that was. Of a
-// bucket it must be the owner's last write that has entered it.
-func (l *Ledger) Take(at, amount int64) int64 {
-	i := l.entryOf(at, true)
-	if l.queue != nil {
-		i = slices.IndexFunc(l.entries, func(e Entry) bool { return e.Mine })
-	}
-	if i < 0 {
-		return 0
-	}
-	e := &l.entries[i]
-	taken := min(amount, e.Amount)
-	if l.queue != nil {
-		taken = min(taken, l.counted(e, l.now))
-	}
-	e.Amount -= taken
+// Take takes amount out of what the owner itself has entered at that time by a rule, nil for the ledger's own, as far as it is there. Of a bucket it
+// must be the owner's last write that has entered it.
+func (l *Ledger) Take(by *Rule, at, amount int64) {
 	l.forget()
-	return taken
+	if l.queue != nil {
+		l.takeQueued(l.priceOf(by), amount)
+	} else if i := l.entryOf(at, true); i >= 0 {
+		l.entries[i].Amount -= min(amount, l.entries[i].Amount)
+	}
 }
 
 // Permit is the entry of a permit that counts at t, which may be an earlier time than that of other methods.

@@ -12,10 +12,11 @@ import (
 // The time of its methods never goes back: an earlier t counts as the latest.
 type Ledger struct {
 	counts  counting
-	queue   *countedBucket // counts, if all entries are one that comes back bit by bit; nil otherwise
+	queue   *countedBucket // counts, of a bucket: then a queue takes the place of the entries; nil otherwise
 	limit   int64
 	late    int64 // by how much longer the entries of other owners count
 	entries []Entry
+	line    queue
 	holds   holdList // which entries have what they take
 	numbers HoldNumbers
 	now     int64
@@ -48,10 +49,8 @@ func (l *Ledger) forget() {
 // Until is from when on e counts no more, by the clock of the owner.
 func (l *Ledger) Until(e *Entry) int64 {
 	switch {
-	case l.queue != nil && e.Amount == 0:
-		return e.At
 	case l.queue != nil:
-		return l.queue.left(e.At, e.Amount, 0)
+		return l.line.tat.Ceil()
 	case e.Mine:
 		return l.counts.Ends(e.At)
 	}
@@ -61,7 +60,6 @@ func (l *Ledger) Until(e *Entry) int64 {
 // counted is how much of e counts at t.
 func (l *Ledger) counted(e *Entry, t int64) int64 {
 	switch {
-	case l.queue != nil: // its times are those of all clocks
 	case t >= l.Until(e):
 		return 0
 	case !e.Mine:
@@ -72,6 +70,9 @@ func (l *Ledger) counted(e *Entry, t int64) int64 {
 
 // sum adds up what counts at t.
 func (l *Ledger) sum(t int64) (used int64) {
+	if l.queue != nil {
+		return l.queued(t)
+	}
 	for i := range l.entries {
 		used += l.counted(&l.entries[i], t)
 	}

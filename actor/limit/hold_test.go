@@ -205,6 +205,14 @@ func FuzzReadHolds(f *testing.F) {
 	l.Hold(1e18, 5, 7, 2e18, false)
 	l.Settle(1e18+1, limit.HoldChange{ID: 7}, 0)
 	f.Add(l.Append(nil, limit.OwnerID{1}))
+	f.Add(l.AppendInTokens(nil, limit.OwnerID{1}))
+	other, err := limit.Limit{Name: "l", Capacity: 1000, Refill: limit.Refill{Tokens: 7, Per: 11 * time.Second}, Holds: limit.Holds{Longest: time.Hour}}.Rule()
+	if err != nil {
+		f.Fatal(err)
+	}
+	l.Adapt(other)
+	l.Hold(1e18+2, 5, 8, 2e18, true)
+	f.Add(l.Append(nil, limit.OwnerID{1}))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		if h, err := limit.ParseHold(string(stored)); err == nil && h.String() != string(stored) {
 			t.Errorf("%q is another text of %+v", stored, h)

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -27,11 +26,12 @@ type HoldEntry struct {
 	Short   bool  // more was used than the debt lets be charged
 	Freed   bool  // it has expired, and what was not used is free
 	Mine    bool  // its times are by the clock of the ledger's owner
-	Low     int64 // the least that the bucket had to refill since it was taken; of a bucket only
+	Low     Pos   // of a bucket: the least that it had to refill since the hold was taken
+	each    price // likewise: by which it was taken
 }
 
 const (
-	// MaxHolds is how many holds a ledger lists at most. One takes about 20 bytes, and no more than 46.
+	// MaxHolds is how many holds a ledger lists at most. One takes about 20 bytes, and no more than 46; of a bucket, about 26, and no more than 82.
 	MaxHolds = 1200
 	// maxSettled is how many of them are plain: settled for what was used.
 	maxSettled = 256
@@ -122,7 +122,7 @@ func (hs *holdList) fold(now, late int64, numbers *HoldNumbers, room bool) {
 			return over
 		})
 	}
-	full := func() bool { return room && len(*hs) >= MaxHolds }
+	full := func() bool { return room && (len(*hs) >= MaxHolds || hs.fullOfBytes()) }
 	told := func(h *HoldEntry) bool { return h.plain() && numbers.Settled(h.ID) }
 	for ; (plain > maxSettled || full()) && hs.dropFirst(told, numbers); plain-- { // mostly one, which was settled just now
 	}
@@ -159,88 +159,40 @@ func (hs *holdList) dropFirst(is func(*HoldEntry) bool, numbers *HoldNumbers) bo
 	return true
 }
 
-// What a stored hold says besides its numbers.
-const (
-	holdMine = 1 << iota
-	holdFree
-	holdSettled
-	holdFreed
-	holdShort
-)
+// MaxLedger is how many bytes a stored ledger has at most.
+const MaxLedger = 56 << 10
 
-func (h *HoldEntry) flags() (flags byte) {
-	if h.Mine {
-		flags |= holdMine
-	}
-	if h.Free {
-		flags |= holdFree
-	}
-	if h.Settled {
-		flags |= holdSettled
-	}
-	if h.Freed {
-		flags |= holdFreed
-	}
-	if h.Short {
-		flags |= holdShort
-	}
-	return flags
-}
-
-// append appends the list as a ledger stores it, that of a bucket with what it needs.
-func (hs holdList) append(dst []byte, bucket bool) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(hs)))
-	before, low := int64(0), int64(0)
-	for i := range hs {
-		h := &hs[i]
-		dst = binary.BigEndian.AppendUint64(append(dst, h.flags()), h.ID)
-		for _, n := range [...]int64{h.At - before, h.Amount, h.Used} {
-			dst = binary.AppendUvarint(dst, uint64(n))
-		}
-		dst = binary.AppendVarint(dst, h.Until-h.At)
-		if bucket {
-			dst = binary.AppendVarint(dst, h.Low-low)
-		}
-		before, low = h.At, h.Low
-	}
-	return dst
-}
-
-// encoded is about how many bytes append appends, and no fewer; 0 for an empty list.
-func (hs holdList) encoded() int {
-	const most = 1 + 8 + 5*binary.MaxVarintLen64
-	if len(hs) == 0 {
-		return 0
-	}
-	return len(HoldNumbers{}.secret) + 3*binary.MaxVarintLen64 + most*len(hs)
-}
-
-// read reads what append has appended, of a ledger that the reader itself has written or not.
-func (hs *holdList) read(d *byteReader, own, bucket bool) bool {
-	count := d.number()
-	if count == 0 || count > uint64(len(d.left))/12 { // a list that is stored is not empty
+// fullOfBytes says whether a ledger with one hold more might take more bytes, whatever settlements say of its holds: of a bucket whose plans have
+// prices in large numbers, as many as a ledger may list would. Those of windows, which have no price, all fit.
+func (hs holdList) fullOfBytes() bool {
+	const (
+		count  = 9                                             // of a number up to MaxFill
+		head   = 1 + len(OwnerID{}) + 6*count + 1              // what a ledger of a bucket begins with
+		listed = 16 + 3*count + maxOthers*6                    // the numbers of holds
+		most   = 1 + 8 + 2*count + 8 + 8 + count + 1 + 2*count // of one hold
+	)
+	if len(hs) < (MaxLedger-head-listed)/most || hs[0].each == (price{}) {
 		return false
 	}
-	*hs = slices.Grow(*hs, int(count)+1)
-	at, low := int64(0), int64(0)
-	for range count {
-		flags, id := d.bytes(1), d.bytes(8)
-		since, amount, used := d.number(), d.number(), d.number()
-		lasts, ok := d.signed()
-		if id == nil || !ok || since > uint64(math.MaxInt64-at) || max(amount, used) > uint64(MaxCount) || lasts > int64(MaxFill) || lasts < -int64(MaxFill) {
-			return false
-		}
-		if bucket {
-			more, ok := d.signed()
-			if low += more; !ok || low < 0 || low > int64(maxEntry) {
-				return false
-			}
-		}
-		at += int64(since)
-		*hs = append(*hs, HoldEntry{
-			At: at, ID: binary.BigEndian.Uint64(id), Amount: int64(amount), Used: int64(used), Until: at + lasts,
-			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Freed: flags[0]&holdFreed != 0, Short: flags[0]&holdShort != 0, Low: low, Mine: flags[0]&holdMine != 0 && own,
-		})
+	bytes, low, before := head+listed+2*most, int64(0), int64(0) // one more, and the price of the first one may become another
+	for i := range hs {
+		low = max(low, hs[i].Low.NS)
 	}
-	return true
+	var each price
+	for i := range hs {
+		h := &hs[i]
+		bytes += 1 + 8 + varintLen(uint64(h.At-before)) + varintLen(uint64(h.Amount)) + 8 + 8 + varintLen(uint64(2*low)+1) + 1
+		if before = h.At; h.each != each {
+			bytes += varintLen(h.each.n) + varintLen(h.each.p)
+			each = h.each
+		}
+	}
+	return bytes > MaxLedger
+}
+
+// roundLows drops parts of a nanosecond, so that nothing is given.
+func (hs holdList) roundLows() {
+	for i := range hs {
+		hs[i].Low.Frac = 0
+	}
 }

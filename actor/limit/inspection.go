@@ -203,8 +203,9 @@ func (in *Inspection) entries() (all []entryJSON) {
 		return nil
 	}
 	l.Used(in.Now)
-	for i := range l.Entries() {
-		e := &l.Entries()[i]
+	entries := l.Entries()
+	for i := range entries {
+		e := &entries[i]
 		all = append(all, entryJSON{At: e.At, Until: l.Until(e), Amount: e.Amount, Permit: e.ID != 0})
 	}
 	return all

@@ -85,6 +85,9 @@ func (l *Ledger) Used(t int64) int64 {
 	l.prune()
 	l.used, l.usedFrom, l.usedUntil = l.sum(l.now), l.now, math.MaxInt64
 	l.end = 0 // a hold that was freed leaves less than there was
+	if l.queue != nil && l.used > 0 {
+		l.usedUntil, l.end = l.line.tat.Ceil(), l.line.tat.Ceil()
+	}
 	for i := range l.entries {
 		if e := &l.entries[i]; e.Amount > 0 {
 			end := l.Until(e)
@@ -130,7 +133,7 @@ func (l *Ledger) FreeAt(t, amount int64) int64 {
 	}
 	switch {
 	case l.queue != nil:
-		return l.queue.left(l.entries[0].At, l.entries[0].Amount, l.limit-amount)
+		return l.queuedUntil(l.limit - amount)
 	case l.amount == amount && l.freeAt > l.now:
 	case l.counts.Steps():
 		l.amount, l.freeAt = amount, l.opens(amount)
@@ -188,9 +191,6 @@ func (l *Ledger) End(t int64) int64 {
 // KeptUntil is until when the ledger must be stored: while something counts, or a hold is listed.
 func (l *Ledger) KeptUntil(t int64) int64 {
 	until := l.End(t)
-	if l.queue != nil && len(l.entries) > 0 {
-		until = max(until, l.Until(&l.entries[0])) // of no tokens, too
-	}
 	for i := range l.holds {
 		until = max(until, l.holds[i].listedUntil(l.late))
 	}
@@ -231,15 +231,18 @@ func (l *Ledger) Outcome(r *Rule, t, cost, held int64, allowed bool) Outcome {
 // Prefetch brings the ledger into the processor's caches, and returns a meaningless number.
 func (l *Ledger) Prefetch() int {
 	if len(l.entries) == 0 {
-		return 0
+		return int(l.line.tat.NS)
 	}
 	return int(l.entries[0].At)
 }
 
-// Entries are what counts, by time.
+// Entries are what counts, by time. Of a bucket it is one, of what has still to come back.
 func (l *Ledger) Entries() []Entry {
-	if l.queue != nil && len(l.entries) > 0 && l.entries[0].Amount == 0 {
-		return nil
+	if l.queue == nil {
+		return l.entries
 	}
-	return l.entries
+	if used := l.Used(l.now); used > 0 {
+		return []Entry{{At: l.now, Amount: used, Mine: l.line.mine}}
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ func (l *Ledger) Hold(t, amount int64, id uint64, until int64, free bool) (at in
 		l.holds.insert(h)
 		return at
 	}
-	h.Low = l.low()
+	h.each, h.Low = l.queue.price, l.toRefill(l.now)
 	if n := len(l.holds); n > 0 { // in the order in which they were taken, whatever the clocks
 		h.At = max(h.At, l.holds[n-1].At)
 	}
@@ -31,12 +31,14 @@ func (l *Ledger) Holds() []HoldEntry { return l.holds }
 
 // FullOfHolds says whether the ledger can list no further hold at t. Of those that are settled or have expired it drops most first.
 func (l *Ledger) FullOfHolds(t int64) bool {
-	if len(l.holds) >= MaxHolds {
-		l.now = max(l.now, t)
-		l.pruneFor(true)
-		l.forget()
+	full := func() bool { return len(l.holds) >= MaxHolds || l.queue != nil && l.holds.fullOfBytes() }
+	if !full() {
+		return false
 	}
-	return len(l.holds) >= MaxHolds
+	l.now = max(l.now, t)
+	l.pruneFor(true)
+	l.forget()
+	return full()
 }
 
 // HoldOf is the hold of that id, if it is listed.
@@ -74,7 +76,7 @@ func (l *Ledger) Settle(t int64, c HoldChange, debt int64) (h HoldEntry, listed 
 		used = c.Used
 	}
 	if used > taken {
-		used = max(taken, min(used, addUpTo(taken, free, debt)))
+		used = max(taken, min(used, taken+l.chargeable(e, addUpTo(0, free, debt))))
 	}
 	l.forget()
 	e.Used = used
@@ -84,6 +86,8 @@ func (l *Ledger) Settle(t int64, c HoldChange, debt int64) (h HoldEntry, listed 
 	switch then := e.taken(); {
 	case then < taken:
 		l.giveBack(i, taken-then)
+	case then > taken && l.queue != nil:
+		l.queueUp(then-taken, e.each)
 	case then > taken:
 		l.join(e.At, then-taken, e.Mine)
 	}

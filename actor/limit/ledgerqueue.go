@@ -1,9 +1,10 @@
 package limit
 
-// The ledger of a bucket has one entry, the queue of all that was admitted, of which tokens come back one after the other. What a hold
-// has taken stands in it like all else, and comes back by the following rule. Had the hold taken u less, the bucket would have had to
-// refill less ever since: by u at first, and by no more than it had to refill at any moment since, because a full bucket takes no more.
-// So the difference now is the lesser of u and the least that it had to refill since: [HoldEntry].Low.
+import "math"
+
+// What a hold has taken stands in the queue like all else, and comes back by the following rule. Had the hold taken u less, the bucket would
+// have had to refill less ever since: by u at first, and by no more than it had to refill at any moment since, because a full bucket takes no
+// more. So the difference now is the lesser of u and the least that it had to refill since: [HoldEntry].Low.
 //
 //	to refill
 //	   │╲    ╱╲                with the hold
@@ -11,76 +12,140 @@ package limit
 //	   │   ╲    ╱ │ Low      without: lower by Low now
 //	───┴────╲──╱──┴──────▶ t
 
-// queueUp adds amount to the queue.
-func (l *Ledger) queueUp(amount int64) {
+// farthest is how far ahead of now a queue can reach: no limit, nor what its debt lets be charged, goes beyond.
+const farthest = 2 * int64(MaxFill)
+
+// queueUp adds amount to the queue, as tokens of that price.
+func (l *Ledger) queueUp(amount int64, each price) {
 	l.lowered()
 	l.pruneQueue()
-	e := Entry{At: l.now, Mine: true}
-	if len(l.entries) > 0 {
-		e = l.entries[0]
-		e.Mine = true
-		if e.Amount == 0 {
-			e.At = max(e.At, l.now)
-		}
+	l.countIn(each)
+	from := Later(l.line.tat, At(l.now))
+	l.line.tat, l.line.mine = add(from, each.length(amount), each.n), true
+	if most := min(l.now+farthest, lastTAT); l.line.tat.NS > most {
+		l.line.tat = At(most)
 	}
-	e.Amount += amount
-	l.entries = append(l.entries[:0], e)
 }
 
-// pruneQueue moves the queue on to now. When it had come back is kept as long as the clock of another owner may show an earlier time, for what
-// refilled until then is given: what the other admits comes back behind it. Otherwise owners whose clocks differ give the same again in turn.
+// countIn has positions count in other parts of a nanosecond. Those between two of them are rounded, so that nothing is given.
+func (l *Ledger) countIn(each price) {
+	if l.line.each.n != each.n {
+		l.line.tat = At(l.line.tat.Ceil())
+		for i := range l.holds {
+			l.holds[i].Low = At(l.holds[i].Low.NS)
+		}
+	}
+	l.line.each = each
+}
+
+// pruneQueue forgets a queue that has come back once the clock of every owner shows so, for what refilled until then is given: what another
+// one admits comes back behind it. Otherwise owners whose clocks differ give the same again in turn.
 func (l *Ledger) pruneQueue() {
-	if len(l.entries) == 0 {
-		return
+	if l.now >= l.line.tat.Ceil()+l.late {
+		l.line = queue{each: l.line.each}
 	}
-	e := &l.entries[0]
-	if until := l.Until(e); l.now >= until {
-		e.At, e.Amount = until, 0
+}
+
+// toRefill is the line that the bucket has to refill at t.
+func (l *Ledger) toRefill(t int64) Pos {
+	if !l.line.tat.After(At(t)) {
+		return Pos{}
 	}
-	switch {
-	case e.Amount > 0:
-		e.At, e.Amount = l.queue.moveOn(e.At, e.Amount, l.now)
-	case l.now >= e.At+l.late:
-		l.entries = l.entries[:0]
+	return sub(l.line.tat, At(t), max(l.line.each.n, 1))
+}
+
+// queued is how many tokens of the ledger's own limit the bucket has to refill at t.
+func (l *Ledger) queued(t int64) int64 {
+	rest := l.toRefill(t)
+	if l.line.each.n != l.queue.n {
+		rest = At(rest.Ceil())
 	}
+	return l.queue.tokensFor(rest)
+}
+
+// queuedUntil is when no more than rest tokens of the ledger's own limit have still to come back.
+func (l *Ledger) queuedUntil(rest int64) int64 {
+	tat := l.line.tat
+	if l.line.each.n != l.queue.n {
+		tat = At(tat.Ceil())
+	}
+	return sub(tat, l.queue.length(rest), l.queue.n).Ceil()
 }
 
 // lowered notes how much the bucket has to refill now, before that grows.
 func (l *Ledger) lowered() {
-	low := l.low()
+	rest := l.toRefill(l.now)
 	for i := range l.holds {
-		l.holds[i].Low = min(l.holds[i].Low, low)
+		if h := &l.holds[i]; h.Low.After(rest) {
+			h.Low = rest
+		}
 	}
 }
 
-// low is how much the bucket has to refill now, in whole tokens.
-func (l *Ledger) low() int64 {
-	if len(l.entries) == 0 {
-		return 0
+// priceOf is that of what was entered by a rule, nil for the ledger's own.
+func (l *Ledger) priceOf(by *Rule) price {
+	if by == nil {
+		return l.queue.price
 	}
-	return l.queue.whole(l.entries[0].At, l.entries[0].Amount, l.now)
+	return by.price
+}
+
+// TokensOf is how many tokens of the ledger's own limit an amount is that was entered by a rule, nil for its own: as many, unless it is line of a bucket
+// under another refill.
+func (l *Ledger) TokensOf(by *Rule, amount int64) int64 {
+	if l.queue == nil || l.priceOf(by) == l.queue.price {
+		return amount
+	}
+	return l.queue.tokensIn(At(by.length(amount).NS))
+}
+
+// takeQueued takes up to amount tokens of a price out of the queue, which have just been added.
+func (l *Ledger) takeQueued(each price, amount int64) {
+	if l.line.mine {
+		l.shorten(each, amount, l.toRefill(l.now))
+	}
+}
+
+// shorten takes amount tokens of a price out of the queue, and no more than most, and says how much line that is.
+func (l *Ledger) shorten(each price, amount int64, most Pos) (back Pos) {
+	if back = each.length(amount); l.line.each.n != each.n {
+		back.Frac = 0
+	}
+	if back.After(most) {
+		back = most
+	}
+	l.line.tat = sub(l.line.tat, back, max(l.line.each.n, 1))
+	return back
 }
 
 // giveBackQueued takes up to amount out of the queue, of what the i-th hold has taken. To those that were taken after it the bucket had
-// to refill less by so much ever since; to those before, since then. As Low is in whole tokens, a part of one may be lost. Nothing is lost where the bucket never
-// had less to refill since the hold than it has now, and amount is more than that: without the hold it is full.
+// to refill less by so much ever since; to those before, since then.
 func (l *Ledger) giveBackQueued(i int, amount int64) {
-	if rest := l.low(); len(l.entries) > 0 && l.now < l.Until(&l.entries[0]) && amount > rest && l.holds[i].Low > rest {
-		l.entries[0].At, l.entries[0].Amount = max(l.entries[0].At, l.now), 0
-	}
 	l.lowered()
 	low := l.holds[i].Low
-	amount = min(amount, low)
-	if amount <= 0 {
+	back := l.shorten(l.holds[i].each, amount, low)
+	if back == (Pos{}) {
 		return
 	}
-	l.entries[0].Amount -= amount
+	n := max(l.line.each.n, 1)
+	left := sub(low, back, n)
 	for j := range l.holds {
 		h := &l.holds[j]
-		if j < i {
-			h.Low = min(h.Low, low-amount)
-		} else {
-			h.Low = max(0, h.Low-amount)
+		switch {
+		case j < i && h.Low.After(left):
+			h.Low = left
+		case j >= i && h.Low.After(back):
+			h.Low = sub(h.Low, back, n)
+		case j >= i:
+			h.Low = Pos{}
 		}
 	}
+}
+
+// chargeable is how many tokens of what a hold was taken in may be charged, where so many of the ledger's own limit may.
+func (l *Ledger) chargeable(h *HoldEntry, room int64) int64 {
+	if l.queue == nil || h.each == l.queue.price || room <= 0 {
+		return room
+	}
+	return min(h.each.tokensIn(At(l.queue.length(room).NS)), math.MaxInt64/4)
 }

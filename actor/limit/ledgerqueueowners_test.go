@@ -120,7 +120,7 @@ func TestRefillIsNotGivenByTwoOwners(t *testing.T) {
 	}
 }
 
-// When a bucket was full is kept until every clock is past it. To who looks meanwhile it is full.
+// When a bucket was full is kept until every clock is past it. To whose clock is behind it lacks what refills until then.
 func TestFullSinceIsKeptForOthers(t *testing.T) {
 	w := newOwners(t, limit.Refill{Tokens: 97, Per: 10 * time.Second}, late)
 	w.hold(1, 100)
@@ -131,8 +131,9 @@ func TestFullSinceIsKeptForOthers(t *testing.T) {
 		if err := l.Read(w.ledgers[1].Append(nil, limit.OwnerID{2}), limit.OwnerID{3}); err != nil {
 			t.Fatal(err)
 		}
-		if free, end := l.Free(now), l.End(now); free != w.rule.Capacity || end != now || len(l.Entries()) > 0 {
-			t.Errorf("%d of %d are free, and all %v later; what counts is %v", free, w.rule.Capacity, time.Duration(end-now), l.Entries())
+		want := w.rule.Capacity - w.rule.TokensFor(limit.At(at-now))
+		if free, end := l.Free(now), l.End(now); free != want || end != max(now, at) || len(l.Entries()) > 0 != (now < at) {
+			t.Errorf("%d of %d are free, want %d, and all %v later; what counts is %v", free, w.rule.Capacity, want, time.Duration(end-now), l.Entries())
 		}
 		l.Enter(now, 1, 0)
 		back := max(now, at) + int64(10*time.Second)/97 + 1

@@ -54,7 +54,7 @@ func (n *numbers) rule(base *Rule) (*Rule, error) {
 	if rule.Register() != base.Register() {
 		return nil, n.otherKind(rule, base)
 	}
-	if rule = rule.leading(base.Ahead()); rule.Equal(base) {
+	if rule = rule.leading(base.Lasting()); rule.Equal(base) {
 		return base, nil
 	}
 	return rule, nil

@@ -41,14 +41,14 @@ func (d *Document) WithOverrides(changes []OverrideChange) (*Document, []error) 
 				problems = append(problems, under("overrides."+c.Limit, err))
 			} else {
 				share(at.rules, ready)
-				leads[c.Limit] = max(leads[c.Limit], ready.Rule.Ahead())
+				leads[c.Limit] = max(leads[c.Limit], ready.Rule.Lasting())
 			}
 		}
 		at.put(c.Key, ready)
 	}
 	for name, at := range mine {
 		at.order()
-		if leads[name] > d.rules[name].Ahead() {
+		if leads[name] > d.rules[name].Lasting() {
 			next.reachFurther(name, at, leads[name])
 		}
 	}

@@ -2,8 +2,6 @@ package limit
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"time"
 )
 
@@ -15,11 +13,11 @@ const MaxFill = time.Duration(1 << 61)
 // equal (==) decide alike; those that decide alike are Equal.
 type Rule struct {
 	Limit
-	n, p     uint64 // the line of a token in lowest terms: n tokens every p nanoseconds
+	price           // the line of a token
 	tau      Pos    // the line of a whole bucket
-	reach    int64
+	reach    int64  // how far ahead of now what is admitted lies at most, on a line or in the ledger of a bucket
 	debt     Pos    // see Debt
-	lead     int64  // the longest reach under any numbers of the limit, if that is known to be longer: see Ahead
+	lead     int64  // the longest reach under any numbers of the limit, if that is known to be longer: see Lasting
 	register string // see Register; empty for the name
 	// penalties is the rule of the bucket of its penalties, which follows from the Limit; nil if it has none.
 	penalties *Rule
@@ -53,8 +51,7 @@ var errTooLong = &FieldError{
 
 // newRule makes a rule by which n tokens are p nanoseconds of line. The caller says what they spend or how they count.
 func newRule(l Limit, n, p uint64) (*Rule, error) {
-	g := gcd(n, p)
-	r := &Rule{Limit: l, n: n / g, p: p / g}
+	r := &Rule{Limit: l, price: newPrice(n, p)}
 	r.tau = r.Length(l.Capacity)
 	if r.tau.Ceil() > int64(MaxFill) {
 		return nil, errTooLong
@@ -88,16 +85,7 @@ func (r *Rule) algorithm() algorithm {
 }
 
 // Length is the line that cost tokens consume. If that is out of range, it is the greatest length.
-func (r *Rule) Length(cost int64) Pos { return length(cost, r.n, r.p) }
-
-// length is the line that cost tokens consume, n of which take p nanoseconds.
-func length(cost int64, n, p uint64) Pos {
-	quo, rem, ok := mulDiv(uint64(cost), p, n)
-	if !ok {
-		return Pos{NS: math.MaxInt64}
-	}
-	return Pos{NS: int64(quo), Frac: rem}
-}
+func (r *Rule) Length(cost int64) Pos { return r.length(cost) }
 
 // Begin is the start of the line that a check at t may spend: t or later.
 func (r *Rule) Begin(t int64) int64 { return r.line.Begin(t) }
@@ -138,8 +126,14 @@ func (r *Rule) Wait(end Pos, t int64) time.Duration {
 // Fill is how long an empty bucket takes to fill at most, rounded up to the nanosecond.
 func (r *Rule) Fill() time.Duration { return r.algorithm().Fill() }
 
-// Reach is how far ahead of now this rule may ever spend, in nanoseconds: by a check that waits as long as it may.
-func (r *Rule) Reach() int64 { return r.reach }
+// Reach is how far ahead of now this rule may ever spend line, in nanoseconds: by a check that waits as long as it may. It is 0 where
+// entries are counted.
+func (r *Rule) Reach() int64 {
+	if r.line == nil {
+		return 0
+	}
+	return r.reach
+}
 
 // Lead is how long before a position of the line an owner can have reserved what lies behind it at the earliest, in nanoseconds: as
 // far as Ahead, or how long an entry counts. A generation lies as far ahead, so what is reserved behind a floor lies behind the resets
@@ -151,19 +145,28 @@ func (r *Rule) Lead() int64 {
 	case r.OfPenalties(): // none is kept from who lost what a majority had stored: that would close every bucket for as long
 		return 0
 	}
-	return r.counting.Lasts()
+	return max(r.counting.Lasts(), r.Lasting())
 }
 
 // Ahead is how far ahead of now line can be reserved under any numbers of the limit, in nanoseconds: its own, its plans' or its
-// overrides'. All of them spend the line of the same bucket.
-func (r *Rule) Ahead() int64 { return max(r.reach, r.lead) }
+// overrides'. All of them spend the line of the same bucket. It is 0 where entries are counted.
+func (r *Rule) Ahead() int64 {
+	if r.line == nil {
+		return 0
+	}
+	return r.Lasting()
+}
+
+// Lasting is how long what was admitted may matter under any numbers of the limit, in nanoseconds, where that follows from its numbers: on
+// a line, and in the ledger of a bucket, until it has come back. It is 0 of windows, whose register says how long they are.
+func (r *Rule) Lasting() int64 { return max(r.reach, r.lead) }
 
 // leading is r as one of several rules of a limit, of which the longest reach is lead.
 func (r *Rule) leading(lead int64) *Rule {
 	if lead <= r.reach {
 		lead = 0
 	}
-	if r.line == nil || r.lead == lead {
+	if r.reach == 0 || r.lead == lead {
 		return r
 	}
 	other := *r
@@ -230,28 +233,7 @@ func (r *Rule) TokensUpTo(bound, tat Pos, t int64) int64 {
 func (r *Rule) TokensIn(ns int64) int64 { return r.tokensIn(Pos{NS: ns}) }
 
 // TokensFor is how many tokens pay for a length of line: rounded up, and none for one of less than nothing.
-func (r *Rule) TokensFor(length Pos) int64 {
-	if length.NS < 0 {
-		return 0
-	}
-	tokens := r.tokensIn(length)
-	if length.After(r.Length(tokens)) {
-		tokens++
-	}
-	return tokens
-}
-
-// tokensIn is how many whole tokens a length of line is. It is no longer than a few full buckets.
-func (r *Rule) tokensIn(length Pos) int64 {
-	// length is NS + Frac/n nanoseconds, a token p/n of them: (NS·n + Frac) / p tokens.
-	hi, lo := bits.Mul64(uint64(length.NS), r.n)
-	lo, carry := bits.Add64(lo, length.Frac, 0)
-	if hi += carry; hi >= r.p {
-		return math.MaxInt64
-	}
-	tokens, _ := bits.Div64(hi, lo, r.p)
-	return int64(min(tokens, math.MaxInt64))
-}
+func (r *Rule) TokensFor(length Pos) int64 { return r.tokensFor(length) }
 
 // Outcome describes to a caller what was decided at t. tat is the bucket after the decision, end where the check's span
 // ends or would have ended, and allowed whether this rule lets it pass.

@@ -15,8 +15,8 @@ import (
 // a check of cost c at time t consumes the span from max(TAT, t) to max(TAT, t) + c·p/n, and is admitted if that ends
 // no later than t + τ. A bucket whose TAT has passed is full. All arithmetic is exact.
 type tokenBucket struct {
-	n, p uint64 // n tokens every p nanoseconds
-	tau  Pos    // the line of a whole bucket
+	price     // the refill: n tokens every p nanoseconds
+	tau   Pos // the line of a whole bucket
 }
 
 func newTokenBucket(l Limit) (*Rule, error) {
@@ -24,7 +24,7 @@ func newTokenBucket(l Limit) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.spends(tokenBucket{n: r.n, p: r.p, tau: r.tau}, r.tau.Ceil())
+	r.spends(tokenBucket{price: r.price, tau: r.tau}, r.tau.Ceil())
 	return r, nil
 }
 
@@ -50,10 +50,10 @@ func (b tokenBucket) Fill() time.Duration { return b.tau.duration() }
 // refill.
 func (b tokenBucket) Window(remaining int64, resetAfter time.Duration) time.Duration {
 	if remaining > 0 {
-		return length(remaining, b.n, b.p).duration()
+		return b.length(remaining).duration()
 	}
 	// The bucket is full after resetAfter. It has its first token earlier by the time that all others take.
-	return sub(add(At(int64(resetAfter)), length(1, b.n, b.p), b.n), b.tau, b.n).duration()
+	return sub(add(At(int64(resetAfter)), b.length(1), b.n), b.tau, b.n).duration()
 }
 
 // Part is a bucket with that part of the capacity, rounded down but at least 1, and exactly that part of the refill.

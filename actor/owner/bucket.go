@@ -185,10 +185,10 @@ func (b *bucket) change(rule *limit.Rule, cfg *Config) {
 		return
 	}
 	if l := b.ledger(); l != nil {
-		if rule.Capacity != b.rule.Capacity && !rule.Permits() {
+		if (rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill) && !rule.Permits() {
 			l.giveUpRooms()
 		}
-		l.Adapt(rule)
+		l.adapt(rule, cfg)
 	}
 	t, longer := b.replication(), b.rule.Ahead()
 	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {

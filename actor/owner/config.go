@@ -18,6 +18,9 @@ type Config struct {
 	// Late is by how much the clocks of two owners may differ, in nanoseconds: what another owner has entered into a ledger counts
 	// longer by that.
 	Late int64
+	// LedgersInTokens says whether ledgers of buckets are written as tokens, in the form that releases before level.LedgersInTime read. nil
+	// means never.
+	LedgersInTokens func() bool
 	// Slack is how far beyond now + reach any owner can have reserved the line, in nanoseconds.
 	Slack int64
 	// Resend is after how long without enough answers a reservation is sent again, in nanoseconds. 0 means never: for
@@ -84,3 +87,14 @@ type Terms struct {
 func NewTerms(cfg *Config, id limit.OwnerID, epoch uint64) *Terms {
 	return &Terms{cfg: cfg, id: id, epoch: epoch}
 }
+
+// entersBy is by which rule the line of a bucket is entered; nil where ledgers are in tokens, which stay as many under every rule.
+func (c *Config) entersBy(rule *limit.Rule) *limit.Rule {
+	if c.inTokens() {
+		return nil
+	}
+	return rule
+}
+
+// inTokens is what LedgersInTokens says.
+func (c *Config) inTokens() bool { return c.LedgersInTokens != nil && c.LedgersInTokens() }

@@ -106,7 +106,7 @@ func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int6
 	if b.rule.Permits() {
 		return rooms
 	}
-	return l.take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))))
+	return l.take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))), o.cfg)
 }
 
 // roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most as much as may be lost with its owner.
@@ -125,7 +125,7 @@ func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	}
 	next, _ := l.takeBack(b.rule, now, true)
 	if amount := min(ahead, next.Free(now)); amount > 0 {
-		o.write(b, next, l.take(next, nil, b.rule, now, amount), now, true, out)
+		o.write(b, next, l.take(next, nil, b.rule, now, amount, o.cfg), now, true, out)
 	}
 }
 
@@ -202,8 +202,16 @@ func (o *Owner) write(b *bucket, next *limit.Ledger, rooms []room, now int64, ba
 	l.written, l.taken, l.version = next, rooms, b.held.to
 	o.send(b, Send{
 		Generation: b.gen, From: b.held.to, To: max(b.held.to+1, now), Background: background,
-		Ledger: next.Append(nil, o.id), Expire: next.KeptUntil(now) + o.cfg.Late,
+		Ledger: o.stored(next), Expire: next.KeptUntil(now) + o.cfg.Late,
 	}, now, out)
+}
+
+// stored is a ledger as this owner stores it.
+func (o *Owner) stored(l *limit.Ledger) []byte {
+	if o.cfg.inTokens() {
+		return l.AppendInTokens(nil, o.id)
+	}
+	return l.Append(nil, o.id)
 }
 
 // accepted is for a claim or a write that a majority has accepted.
@@ -229,7 +237,8 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 		}
 	} else {
 		l.Ledger, l.spare = l.written, l.Ledger
-		l.Adapt(b.rule) // it may have changed meanwhile
+		l.givenUp()
+		l.adapt(b.rule, o.cfg) // it may have changed meanwhile
 		if o.overflow != nil {
 			o.overflow.didSeq = p.Seq
 		}

@@ -41,7 +41,8 @@ type ledger struct {
 
 // A room is part of an entry of the stored ledger that no check has been given yet.
 type room struct {
-	at, until int64 // admissions from at to before until belong to the entry
+	rule      *limit.Rule // by which it was taken; nil for the bucket's own: tokens that are stored as such stay as many
+	at, until int64       // admissions from at to before until belong to the entry
 	amount    int64
 	id        uint64 // of a permit or a hold
 	ends      int64  // it counts no more from then on
@@ -119,7 +120,7 @@ func (l *ledger) place(now int64) int64 { return l.Free(now) + l.inRooms(now) }
 func (l *ledger) inRooms(now int64) (sum int64) {
 	for i := range l.rooms {
 		if r := &l.rooms[i]; !r.extended && (r.id == 0 || now < r.ends) {
-			sum += r.amount
+			sum += l.TokensOf(r.rule, r.amount)
 		}
 	}
 	return sum
@@ -137,18 +138,18 @@ func (l *ledger) spend(c *Check, now int64) (given room) {
 }
 
 // take enters amount into a ledger that is to be written, and adds the room.
-func (l *ledger) take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64) []room {
+func (l *ledger) take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64, cfg *Config) []room {
 	if amount == 0 {
 		return rooms
 	}
 	at := next.Enter(now, amount, 0)
 	_, until := rule.Slot(at)
-	return append(rooms, room{at: at, until: until, amount: amount, ends: rule.Ends(at)})
+	return append(rooms, room{rule: cfg.entersBy(rule), at: at, until: until, amount: amount, ends: rule.Ends(at)})
 }
 
 // takeListed enters the permit or the hold of a check, and adds it.
 func (l *ledger) takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, now int64, c *Check, cfg *Config) []room {
-	r := room{amount: c.Cost, expires: c.expires()}
+	r := room{rule: cfg.entersBy(rule), amount: c.Cost, expires: c.expires()}
 	if r.expires != 0 {
 		r.id = next.NextHold(cfg.Nonce)
 		r.at = next.Hold(now, r.amount, r.id, r.expires, rule.Holds.OnExpiry == limit.Free)
@@ -161,12 +162,35 @@ func (l *ledger) takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, 
 	return append(rooms, r)
 }
 
-// giveUpRooms takes back what no check has been given, and what came back: it was had under other numbers.
+// giveUpRooms has what no check has been given, and what came back, go back with the next write, and what a write in flight takes: it was had under other
+// numbers.
 func (l *ledger) giveUpRooms() {
-	for i := range l.rooms {
-		l.rooms[i].out(l.Ledger)
+	for _, rooms := range [...][]room{l.rooms, l.taken} {
+		for i := range rooms {
+			rooms[i].since = noCheck
+		}
 	}
-	l.rooms = nil
+}
+
+// givenUp takes out of what was written the rooms that were given up meanwhile.
+func (l *ledger) givenUp() {
+	out := func(r room) bool {
+		is := r.id == 0 && r.since == noCheck
+		if is {
+			r.out(l.Ledger)
+		}
+		return is
+	}
+	l.rooms, l.taken = slices.DeleteFunc(l.rooms, out), slices.DeleteFunc(l.taken, out)
+}
+
+// adapt puts the ledger under another rule of the bucket.
+func (l *ledger) adapt(rule *limit.Rule, cfg *Config) {
+	if cfg.inTokens() {
+		l.AdaptInTokens(rule)
+	} else {
+		l.Adapt(rule)
+	}
 }
 
 // takeBack is a copy of the ledger without the rooms, which are none any more. The one of the entry to which admissions at now belong
@@ -199,7 +223,7 @@ func (r *room) out(l *limit.Ledger) {
 	case r.id != 0:
 		l.Remove(r.id)
 	default:
-		l.Take(r.at, r.amount)
+		l.Take(r.rule, r.at, r.amount)
 	}
 }
 
@@ -241,7 +265,7 @@ func (l *ledger) busyUntil() (until int64) {
 	}
 	for _, rooms := range [...][]room{l.rooms, l.taken} {
 		for _, r := range rooms {
-			if r.id != 0 && !r.extended {
+			if r.id != 0 && !r.extended || r.since == noCheck {
 				until = max(until, r.ends)
 			}
 		}

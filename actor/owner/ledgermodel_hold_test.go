@@ -42,15 +42,16 @@ type settling struct {
 func (w *ledgerWalk) hold(p *walker) {
 	w.left.checks--
 	tag := w.tag()
+	rule := w.goesBy()
 	c := owner.Check{
-		Tag: tag, At: p.clock(), Deadline: p.clock() + 30*second, Rules: []*limit.Rule{w.rule}, Cost: 1 + w.Int64N(w.costs), Hold: []int64{second, 3 * second}[w.IntN(2)],
+		Tag: tag, At: p.clock(), Deadline: p.clock() + 30*second, Rules: []*limit.Rule{rule}, Cost: 1 + w.Int64N(w.costs), Hold: []int64{second, 3 * second}[w.IntN(2)],
 	}
 	if w.IntN(3) == 0 {
-		c.Cost = w.rule.Capacity + w.Int64N(2)
+		c.Cost = rule.Capacity + w.Int64N(2)
 		c.Least = 1
 	}
-	p.asked[tag] = question{at: c.At, asked: w.now, cost: c.Cost, hold: c.Hold}
-	w.say("owner %d is asked to hold %d, at least %d, at %v: check %d", p.name[0], c.Cost, c.Least, time.Duration(p.clock()-start), tag)
+	p.asked[tag] = question{at: c.At, asked: w.now, cost: c.Cost, rule: rule, hold: c.Hold}
+	w.say("owner %d is asked to hold %d of %s, at least %d, at %v: check %d", p.name[0], c.Cost, rule.Refill, c.Least, time.Duration(p.clock()-start), tag)
 	p.owner.Check(c, &p.out)
 }
 
@@ -68,7 +69,7 @@ func (w *ledgerWalk) took(p *walker, tag int, q question, h *limit.Hold) error {
 		return fmt.Errorf("check %d holds %d, and no replica knows of it", tag, h.Granted)
 	}
 	at := max(q.at, entry.At)
-	c := counted{from: at - p.ahead, cost: h.Granted, asked: q.asked}
+	c := counted{from: at - p.ahead, cost: h.Granted, rule: q.rule, asked: q.asked}
 	if c.until = c.from + w.rule.Fill().Nanoseconds(); w.rule.Algorithm == limit.FixedWindow {
 		c.until = w.rule.Ends(entry.At) - p.ahead
 	}
@@ -103,7 +104,7 @@ func (w *ledgerWalk) settle(p *walker) {
 		return
 	}
 	c := holds[w.IntN(len(holds))]
-	s := owner.Settle{Rule: w.rule, Held: c.hold.held, Granted: c.hold.granted, Used: w.Int64N(c.hold.granted + 3), Open: w.IntN(3) == 0}
+	s := owner.Settle{Rule: w.goesBy(), Held: c.hold.held, Granted: c.hold.granted, Used: w.Int64N(c.hold.granted + 3), Open: w.IntN(3) == 0}
 	if s.Open && w.IntN(2) == 0 {
 		s.For = 2 * second
 		c.hold.extended = true
@@ -198,26 +199,30 @@ func (w *ledgerWalk) judgeNewest() error {
 	return nil
 }
 
-// judgeBucket looks whether more was admitted in any time that ends or begins with the last admission than a full bucket has, and the refill
-// brings.
+// judgeBucket looks whether more was admitted in any time that ends or begins with the last admission than a full bucket has, and that time brings
+// back. It counts in line, since each plan has a refill of its own: that of all that was admitted fits into the time, and what the plan of the last
+// one lets lie ahead. Clocks of two owners may be apart.
 func (w *ledgerWalk) judgeBucket(last *counted) error {
 	charge := func(a *counted) int64 {
 		if a.hold != nil && a != last {
-			return a.hold.charge(last.asked, w.now)
+			return a.rule.Length(a.hold.charge(last.asked, w.now)).NS
 		}
-		return a.cost
+		return a.rule.Length(a.cost).NS
 	}
 	for i := range w.admitted {
 		from, to := min(w.admitted[i].from, last.from), max(w.admitted[i].from, last.from)
-		var sum int64
+		var sum, ahead int64
 		for j := range w.admitted {
-			if a := &w.admitted[j]; from <= a.from && a.from <= to {
+			a := &w.admitted[j]
+			if from <= a.from && a.from <= to {
 				sum += charge(a)
 			}
+			if a.from == to {
+				ahead = max(ahead, a.rule.Fill().Nanoseconds())
+			}
 		}
-		refill := (to - from) * w.rule.Refill.Tokens / int64(w.rule.Refill.Per)
-		if sum > w.rule.Capacity+refill {
-			return fmt.Errorf("%d in %v, which brings %d to a bucket of %d", sum, time.Duration(to-from), refill, w.rule.Capacity)
+		if most := to - from + ahead + 2*w.ahead; sum > most {
+			return fmt.Errorf("%v of line in %v, with %v ahead", time.Duration(sum), time.Duration(to-from), time.Duration(ahead))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package owner_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,6 +30,7 @@ var ledgerWalks = flag.Int("ledger-walks", 5_000, "how many random walks TestMod
 // A ledgerSetting is a limit, and what may happen to its bucket.
 type ledgerSetting struct {
 	limit  limit.Limit
+	plans  string // of the limit in a document; empty for none
 	checks int
 	costs  int64
 	deaths int
@@ -36,6 +38,7 @@ type ledgerSetting struct {
 	moves  int
 	late   bool // messages may be lost, and overtake one another
 	ahead  int64
+	tokens bool // ledgers of buckets are in tokens until some time
 }
 
 // A ledgerVariant is the protocol made wrong at the replicas: each must be found.
@@ -52,6 +55,7 @@ type ledgerWalk struct {
 	*rand.Rand
 	variant  ledgerVariant
 	rule     *limit.Rule
+	rules    []*limit.Rule // by which checks may go: the limit's own, and those of its plans
 	players  []*walker
 	parcels  []parcel
 	sealed   []int
@@ -82,6 +86,7 @@ type leaving struct {
 type question struct {
 	at, asked int64
 	cost      int64
+	rule      *limit.Rule
 	extends   *counted // a permit; nil for none
 	hold      int64    // for how long; 0 for no hold
 }
@@ -98,6 +103,7 @@ type parcel struct {
 type counted struct {
 	from, until int64
 	cost        int64
+	rule        *limit.Rule
 	asked       int64
 	hold        *walkedHold // nil for none
 	receipt     limit.Receipt
@@ -132,6 +138,11 @@ func newLedgerWalk(set ledgerSetting, variant ledgerVariant, seed uint64) *ledge
 	w := &ledgerWalk{ledgerSetting: set, left: set, Rand: rand.New(rand.NewPCG(seed, 0)), variant: variant, epoch: 1}
 	w.troupe = newTroupe(w, 3)
 	w.rule = ruleFor(w, set.limit)
+	w.rules = []*limit.Rule{w.rule}
+	if set.plans != "" {
+		w.rules = planned(w, set.limit, set.plans)
+		w.rule = w.rules[0]
+	}
 	for _, r := range w.replicas {
 		r.partition = register.Partition{Epoch: 1}
 	}
@@ -142,10 +153,41 @@ func newLedgerWalk(set ledgerSetting, variant ledgerVariant, seed uint64) *ledge
 	return w
 }
 
+// planned are the rules of a limit with such plans: its own first.
+func planned(t reporter, l limit.Limit, plans string) (rules []*limit.Rule) {
+	doc, err := limit.NewDocument(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := doc.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err = limit.ParseDocument(append(text, "    plans: "+plans+"\n"...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := doc.Rule(l.Name)
+	rules = append(rules, own)
+	for _, p := range doc.Plans(l.Name) {
+		rules = append(rules, p.Rule)
+	}
+	return rules
+}
+
+// goesBy is the rule by which a caller asks.
+func (w *ledgerWalk) goesBy() *limit.Rule { return w.rules[w.IntN(len(w.rules))] }
+
+// slowest is the rule of the longest fill.
+func (w *ledgerWalk) slowest() *limit.Rule {
+	return slices.MaxFunc(w.rules, func(a, b *limit.Rule) int { return cmp.Compare(a.Fill(), b.Fill()) })
+}
+
 // born is an owner with a new name.
 func (w *ledgerWalk) born() *walker {
 	w.life++
 	p := &walker{stage: w.enter(w.life), asked: map[int]question{}, leave: map[int]leaving{}, settles: map[int]settling{}}
+	p.cfg.LedgersInTokens = func() bool { return w.left.tokens }
 	p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), w.now, &p.out)
 	if w.ahead > 0 {
 		p.ahead = w.Int64N(2*w.ahead+1) - w.ahead
@@ -164,6 +206,7 @@ func (w *ledgerWalk) forgotten(old *walker) *walker {
 	w.say("owner %d is forgotten", old.name[0])
 	p := &walker{stage: w.enter(old.name[0]), asked: map[int]question{}, leave: map[int]leaving{}, settles: map[int]settling{}}
 	p.seq, p.ahead = old.seq, old.ahead
+	p.cfg.LedgersInTokens = old.cfg.LedgersInTokens
 	p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), p.clock(), &p.out)
 	return p
 }
@@ -215,18 +258,18 @@ func (w *ledgerWalk) step() {
 	case n < 65 && w.left.checks > 0:
 		w.left.checks--
 		tag := w.tag()
-		cost, patience := 1+w.Int64N(w.costs), 30*second
+		cost, patience, rule := 1+w.Int64N(w.costs), 30*second, w.goesBy()
 		switch w.IntN(8) {
 		case 0:
-			cost = w.rule.Capacity + 1
+			cost = rule.Capacity + 1
 		case 1:
 			cost, patience = 0, 2*ms
 		}
-		p.asked[tag] = question{at: p.clock(), asked: w.now, cost: cost}
-		w.say("owner %d is asked for %d at %v: check %d", p.name[0], cost, time.Duration(p.clock()-start), tag)
-		p.owner.Check(owner.Check{Tag: tag, At: p.clock(), Deadline: p.clock() + patience, Rules: []*limit.Rule{w.rule}, Cost: cost, Receipts: true}, &p.out)
+		p.asked[tag] = question{at: p.clock(), asked: w.now, cost: cost, rule: rule}
+		w.say("owner %d is asked for %d of %s at %v: check %d", p.name[0], cost, rule.Refill, time.Duration(p.clock()-start), tag)
+		p.owner.Check(owner.Check{Tag: tag, At: p.clock(), Deadline: p.clock() + patience, Rules: []*limit.Rule{rule}, Cost: cost, Receipts: true}, &p.out)
 	case n < 85:
-		fill := w.rule.Fill().Nanoseconds()
+		fill := w.slowest().Fill().Nanoseconds()
 		w.now += []int64{ms, ms, 2 * ms, 10 * ms, 10 * ms, 100 * ms, fill / 4, fill}[w.IntN(8)]
 	case n < 88:
 		for range 2 { // a claim may be followed by a write
@@ -245,6 +288,9 @@ func (w *ledgerWalk) step() {
 		r := w.IntN(len(w.replicas))
 		w.say("replica %d loses its disk", r)
 		w.replicas[r].amnesia(w.now, w.bounds)
+	case n == 98 && w.left.tokens:
+		w.say("from now on ledgers are in time")
+		w.left.tokens = false
 	case n < 99 && w.left.moves > 0, w.sealed != nil && n < 99:
 		w.move()
 	}
@@ -437,7 +483,7 @@ func (w *ledgerWalk) collect(p *walker) error {
 			q.extends.extend(at-p.ahead+w.rule.Fill().Nanoseconds(), w.now)
 			continue
 		}
-		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, asked: q.asked, receipt: receipt})
+		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, rule: q.rule, asked: q.asked, receipt: receipt})
 		if w.rule.Algorithm == limit.FixedWindow {
 			w.admitted[len(w.admitted)-1].until = w.rule.Ends(receipt.Start) - p.ahead
 		}
@@ -526,6 +572,24 @@ var ledgerSettings = map[string]ledgerSetting{
 	"holds in a bucket": {
 		limit:  limit.Limit{Capacity: 5, Refill: limit.Refill{Tokens: 1, Per: 150 * time.Second}, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
 		checks: 12, costs: 3, deaths: 2, moves: 1, late: true,
+	},
+	"holds in a bucket, in tokens": {
+		limit:  limit.Limit{Capacity: 5, Refill: limit.Refill{Tokens: 1, Per: 150 * time.Second}, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
+		checks: 12, costs: 3, deaths: 2, moves: 1, late: true, tokens: true,
+	},
+	"holds in a bucket, clocks": {
+		limit:  limit.Limit{Capacity: 700, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: 10 * time.Second}},
+		checks: 16, costs: 300, deaths: 2, late: true, ahead: 120 * ms,
+	},
+	"holds by plans": {
+		limit:  limit.Limit{Capacity: 5, Refill: limit.Refill{Tokens: 1, Per: 150 * time.Second}, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
+		plans:  "{large: {capacity: 9}, slow: {capacity: 4, refill: 1/20m}}",
+		checks: 14, costs: 3, deaths: 2, moves: 1, late: true,
+	},
+	"holds by plans, and a floor": {
+		limit:  limit.Limit{Capacity: 5, Refill: limit.Refill{Tokens: 1, Per: 150 * time.Second}, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
+		plans:  "{slow: {capacity: 4, refill: 1/20m}}",
+		checks: 20, costs: 3, deaths: 1, floors: 2, late: true,
 	},
 	"holds in a fast bucket": {
 		limit:  limit.Limit{Capacity: 700, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: 10 * time.Second}},

@@ -80,7 +80,7 @@ func (o *Owner) view(b *bucket, now int64) View {
 		Credit: b.credit(now), Demand: o.demand(b, now), Recent: b.recent(),
 	}
 	if l := b.ledger(); l != nil {
-		v.Ledger, v.Place, v.Held = l.Clone(nil).Append(nil, o.id), max(l.Clone(nil).Free(now)+l.inRooms(now), 0), l.inRooms(now)
+		v.Ledger, v.Place, v.Held = o.stored(l.Clone(nil)), max(l.Clone(nil).Free(now)+l.inRooms(now), 0), l.inRooms(now)
 		if !l.current {
 			v.Hi = 0 // another owner may have written since
 		}

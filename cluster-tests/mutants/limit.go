@@ -7,9 +7,9 @@ func ofLimit() []Mutant { //nolint:funlen // a list
 			Name: "time per token truncated",
 			Why:  "the time per token is exact; cut to whole nanoseconds, 700 million tokens a second become a billion",
 			Edits: []Edit{{
-				File: "actor/limit/rule.go",
-				Old:  "quo, rem, ok := mulDiv(uint64(cost), p, n)",
-				New:  "quo, rem, ok := mulDiv(uint64(cost), p/n, 1)",
+				File: "actor/limit/price.go",
+				Old:  "quo, rem, ok := mulDiv(uint64(tokens), c.p, c.n)",
+				New:  "quo, rem, ok := mulDiv(uint64(tokens), c.p/c.n, 1)",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/limit", Run: "^TestDecideDoesNotTruncateTheTimePerToken$", Says: `admitted in a millisecond, want 700006`},

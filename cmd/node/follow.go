@@ -95,10 +95,10 @@ func (m *membership) adoptLevel(now int) error {
 	if err := m.node.store.RaiseFormat(level.Format(now)); err != nil {
 		return err
 	}
-	if m.level != 0 {
+	if m.level.Load() != 0 {
 		m.node.cfg.Logger.Info("the cluster is at another level, and this data directory of another format", "level", now, "format", level.Format(now))
 	}
-	m.level = now
+	m.level.Store(int32(now))
 	return nil
 }
 

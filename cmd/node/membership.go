@@ -17,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/peers"
 	"github.com/jeton-dev/jeton/storage"
@@ -67,7 +68,7 @@ type membership struct {
 
 	installed chan struct{} // holds a token when a partition was installed, whose epoch may have begun before
 
-	level int // that the disk is of; 0 before there was a state. It is adoptLevel's own
+	level atomic.Int32 // that the disk is of; 0 before there was a state. Only adoptLevel raises it
 
 	// Follow's own.
 	limitsVersion uint64                    // of those in force
@@ -97,7 +98,8 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	}
 	n.system, err = actor.New(actor.Config{
 		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead, Partitions: n.cfg.partitions,
-		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full, Node: n.cfg.Name,
+		LedgersInTokens: func() bool { return m.level.Load() < level.LedgersInTime },
+		InlineFill:      n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full, Node: n.cfg.Name,
 		Logger: n.cfg.Logger, Metrics: n.metrics, ShowHotKeys: n.cfg.ShowHotKeys,
 	})
 	if err != nil {

@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/datadir"
 )
@@ -242,15 +245,41 @@ func TestCloseCutsOffWhoNeverFinishes(t *testing.T) {
 	}
 }
 
-// A node alone has no level: releases of every level take its disk.
+// A node alone agrees with nobody on a level: its disk is of the newest format. One that the release before has begun stays of its format, and what is
+// written there can be read by that release: a bucket's ledger is in tokens.
 func TestDiskOfANodeAlone(t *testing.T) {
-	data := t.TempDir()
-	n := open(t, node.Config{Data: data})
-	if err := n.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if seen, err := datadir.Look(nil, data); err != nil || seen.Format != datadir.LowestFormat {
-		t.Errorf("it is seen as %+v: %v", seen, err)
+	for name, tt := range map[string]struct {
+		format int
+		layout byte
+	}{"new": {datadir.NewestFormat, 4}, "begun by the release before": {datadir.LowestFormat, 3}} {
+		t.Run(name, func(t *testing.T) {
+			data := t.TempDir()
+			if _, err := datadir.Open(vfs.Default, data, tt.format); err != nil {
+				t.Fatal(err)
+			}
+			if name == "new" {
+				data = t.TempDir()
+			}
+			n := open(t, node.Config{Data: data, Limits: writeFile(t, "limits.yaml", "limits: {pool: {capacity: 10, refill: 1/h, hold: 1m}}")})
+			if d, err := n.Check(t.Context(), limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("pool")}, Cost: 2, Hold: time.Minute}); err != nil || !d.Allowed {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			if err := n.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if seen, err := datadir.Look(nil, data); err != nil || seen.Format != tt.format {
+				t.Errorf("it is seen as %+v: %v", seen, err)
+			}
+			store, err := storage.Open(storage.Config{Dir: data, Now: func() int64 { return time.Now().UnixNano() }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close() //nolint:errcheck // it is only read
+			found, err := store.Look(t.Context(), ring.PartitionOf(ring.Hash("k"), ring.DefaultPartitions), "k", "pool@bucket")
+			if err != nil || !found.Exists || found.Register.Ledger[0] != tt.layout {
+				t.Errorf("the bucket is stored as %+v, %v, want a ledger of layout %d", found, err, tt.layout)
+			}
+		})
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
+	"github.com/jeton-dev/jeton/ring/level"
 	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
 // Open starts a node: on return its servers run. A node that is alone or founds a cluster by itself is ready then; one
@@ -109,15 +111,18 @@ func (n *Node) openCore() (err error) {
 	if _, err := n.cfg.FS.Stat(clusterDir(n.cfg.Data)); err == nil {
 		return fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory", n.cfg.Data)
 	}
+	cfg.Format = datadir.NewestFormat
 	if n.store, err = storage.Open(cfg); err != nil {
 		return err
 	}
+	inTokens := level.OfFormat(n.store.Format()) < level.LedgersInTime // of a directory that the release before has begun
 	if err := n.store.Found(context.Background()); err != nil {
 		return err
 	}
 	n.system, err = actor.New(actor.Config{
 		Replicas: []actor.Replica{n.replica()}, Partitions: n.cfg.partitions, Limits: n.Limits, Now: n.clock.Now,
-		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
+		LedgersInTokens: func() bool { return inTokens },
+		InlineFill:      n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics, ShowHotKeys: n.cfg.ShowHotKeys,
 	})
 	if err != nil {

@@ -3,7 +3,7 @@
 //
 //	level  data directory  brought
 //	1      format 3        all that has no tag below
-//	2      format 4        levels themselves: the command raise, and the level in the agreed state
+//	2      format 4        levels themselves: the command raise, and the level in the agreed state; ledgers of buckets in time
 //
 // A release knows the levels of [Known]. What a level brings to commands, to the agreed state and to the limits document is marked in the
 // code, in the tag of a field: level:"2", or, for values that an older field of text has gained, levels:"2=value". [Needed] reads the tags, and so what needs a level is refused in one place. What nodes only
@@ -24,6 +24,9 @@ const First = 1
 
 // newest is the newest level that this release knows. It knows the one before too.
 const newest = 2
+
+// LedgersInTime is the level from which on the ledger of a bucket says when all has come back, and not how many tokens have not.
+const LedgersInTime = 2
 
 // A Range is the levels that a release knows: all from Oldest to Newest.
 type Range struct {
@@ -56,6 +59,9 @@ func (r Range) String() string {
 // Format is the format of the data directories of a cluster at a level. Each level has one of its own, even where no file changes: by it
 // releases that do not know the level refuse the disk.
 func Format(level int) int { return level + firstFormat - First }
+
+// OfFormat is the level whose format a data directory has, and First of one that is older.
+func OfFormat(format int) int { return max(First, format-firstFormat+First) }
 
 // firstFormat is the format of the first level.
 const firstFormat = 3

@@ -38,8 +38,8 @@ const (
 // empty directory another program's.
 const ProbeFile = "PROBE"
 
-// The formats before those that level.Format tells: 1 had no journal, 2 had a single epoch. LowestFormat is what a new directory has; it is
-// raised when the node hears that its cluster is at a level with a higher one.
+// The formats before those that level.Format tells: 1 had no journal, 2 had a single epoch. LowestFormat is what a new directory of a node
+// of a cluster has; it is raised when the node hears that its cluster is at a level with a higher one. That of a node alone has NewestFormat.
 var (
 	LowestFormat = level.Format(level.First)
 	NewestFormat = level.Format(level.Known().Newest)
@@ -57,38 +57,38 @@ var (
 	ErrFailed = errors.New("the disk is full or failing")
 )
 
-// Open makes sure that dir is a data directory of a known version, or creates one in an empty or missing dir. It finishes
-// a renewal that was interrupted.
-func Open(fs vfs.FS, dir string) error {
+// Open makes sure that dir is a data directory of a known version, or creates one of that format in an empty or missing dir. It finishes
+// a renewal that was interrupted. It returns the format that the directory has.
+func Open(fs vfs.FS, dir string, format int) (has int, err error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
-		return Explain(dir, err)
+		return 0, Explain(dir, err)
 	}
 	path := fs.PathJoin(dir, FormatFile)
 	text, err := files.Read(fs, path)
 	switch {
 	case err == nil:
-		if _, err := checkFormat(text, dir, path); err != nil {
-			return err
+		if format, err = checkFormat(text, dir, path); err != nil {
+			return 0, err
 		}
 	case errors.Is(err, os.ErrNotExist):
 		names, err := fs.List(dir)
 		if err != nil {
-			return Explain(dir, err)
+			return 0, Explain(dir, err)
 		}
 		if err := checkEmpty(names, dir); err != nil {
-			return err
+			return 0, err
 		}
-		if err := create(fs, dir, path); err != nil {
-			return Explain(dir, err)
+		if err := create(fs, dir, path, format); err != nil {
+			return 0, Explain(dir, err)
 		}
 	default:
-		return Explain(dir, err)
+		return 0, Explain(dir, err)
 	}
 	// Also where the format file was there: the process that wrote it may have been killed before this sync.
 	if err := files.SyncDir(fs, dir); err != nil {
-		return Explain(dir, err)
+		return 0, Explain(dir, err)
 	}
-	return finishRenewal(fs, dir)
+	return format, finishRenewal(fs, dir)
 }
 
 // RaiseFormat raises the version in dir to a format, unless it is as high, so that a jeton that does not know that one refuses to open it. The
@@ -131,11 +131,11 @@ func checkEmpty(names []string, dir string) error {
 }
 
 // create turns an empty directory into a data directory, after it has made the directories above it durable.
-func create(fs vfs.FS, dir, path string) error {
+func create(fs vfs.FS, dir, path string, format int) error {
 	if err := files.SyncParents(fs, dir); err != nil {
 		return err
 	}
-	return writeFormat(fs, path, LowestFormat)
+	return writeFormat(fs, path, format)
 }
 
 // writeFormat writes the format file. It appears whole or not at all.

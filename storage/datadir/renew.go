@@ -17,7 +17,7 @@ func Renew(fs vfs.FS, dir string) error {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	if err := Open(fs, dir); err != nil {
+	if _, err := Open(fs, dir, LowestFormat); err != nil {
 		return err
 	}
 	lock, err := Lock(fs, dir)

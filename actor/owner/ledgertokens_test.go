@@ -1,0 +1,105 @@
+package owner_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// While a node of the cluster may be of a release that reads ledgers of buckets in tokens alone, they are written so, and from then on in time. What is
+// spent and held is the same to every owner.
+func TestLedgersInTokens(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "pool", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: 100 * time.Second}, Holds: limit.Holds{Longest: time.Hour}})
+	tr := newTroupe(t, 3)
+	inTokens := true
+	enter := func(name byte) *stage {
+		s := tr.enter(name)
+		s.cfg.LedgersInTokens = func() bool { return inTokens }
+		s.quickAll()
+		return s
+	}
+	layout := func(want ...byte) {
+		t.Helper()
+		for i, r := range tr.replicas {
+			if got := r.registers[rule.Register()].Ledger[0]; got != want[0] && got != want[len(want)-1] {
+				t.Errorf("replica %d has a ledger of layout %d, want one of %v", i, got, want)
+			}
+		}
+	}
+	a := enter('A')
+	a.admitted(a.check(2, rule))
+	layout(1)
+	h := a.holds(5, 600*second, rule)
+	layout(3)
+	b := enter('B')
+	if got := b.left(rule); got != 3 {
+		t.Errorf("%d of 10 are left, want 3", got)
+	}
+	inTokens = false
+	b.admitted(b.check(1, rule))
+	layout(4)
+	c := enter('C')
+	if got := c.settles(h, limit.Settlement{Used: 1}, rule)[0]; got.State != limit.HoldSettled || got.Charged != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := c.left(rule); got != 6 {
+		t.Errorf("%d of 10 are left, want 6", got)
+	}
+	layout(4)
+}
+
+// While ledgers are in tokens, those of a bucket stay as many, by whichever plan checks ask, and however often owners change: a bucket is not full
+// again, and nothing takes longer to come back, because a plan of another refill was asked. What is shown of it, also to other nodes, is in tokens.
+func TestPlansWhileLedgersAreInTokens(t *testing.T) {
+	fast, slow := plans(t)
+	enter := func(tr *troupe, name byte) *stage {
+		s := tr.enter(name)
+		s.cfg.LedgersInTokens = func() bool { return true }
+		s.quickAll()
+		return s
+	}
+	t.Run("in turn", func(t *testing.T) {
+		tr := newTroupe(t, 3)
+		admitted := 0
+		for i := range byte(8) {
+			s := enter(tr, 'A'+i)
+			for range 10 {
+				if s.decision(s.check(1, fast)).Allowed {
+					admitted++
+				}
+			}
+			s.check(1, slow)
+			s.pass(second)
+		}
+		if admitted > 10 {
+			t.Errorf("%d were admitted by the fast plan of 10, in eight seconds", admitted)
+		}
+	})
+	t.Run("settled by another plan", func(t *testing.T) {
+		tr := newTroupe(t, 3)
+		h := enter(tr, 'A').holds(10, 60*second, slow)
+		b := enter(tr, 'B')
+		b.settles(h, limit.Settlement{Used: 10}, fast)
+		b.pass(second)
+		if got := b.left(slow); got != 0 {
+			t.Errorf("%d of 10 are left of the slow plan a second after all were used", got)
+		}
+		if got := b.view("pool").Ledger[0]; got != 3 {
+			t.Errorf("it is shown in layout %d, which a node of the release before cannot read", got)
+		}
+	})
+	t.Run("looked at by another plan", func(t *testing.T) {
+		tr := newTroupe(t, 3)
+		a := enter(tr, 'A')
+		a.admitted(a.check(5, fast))
+		for i := range byte(3) {
+			s := enter(tr, 'B'+i)
+			s.admitted(s.check(0, slow))
+			s.admitted(s.check(1, slow))
+		}
+		if got := enter(tr, 'Z').left(fast); got != 2 {
+			t.Errorf("%d of 10 are left of the fast plan, and 8 were admitted", got)
+		}
+	})
+}
