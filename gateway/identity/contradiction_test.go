@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -63,6 +64,12 @@ func TestContradictions(t *testing.T) {
 		"two lines of cookies":       {"", []string{"Cookie", "jwt=" + token, "Cookie", "jwt=junk"}, "", "jwt"},
 		"the same cookie twice":      {"", []string{"Cookie", "jwt=" + token, "Cookie", `a=b; jwt="` + token + `"`}, "", ""},
 		"an empty cookie before":     {"", []string{"Cookie", "jwt=; jwt=" + token}, "", "jwt"},
+		"a bare name before":         {"", []string{"Cookie", "jwt; jwt=" + token}, "", "jwt"},
+		"a bare name after":          {"", []string{"Cookie", "jwt=" + token, "Cookie", "jwt"}, "", "jwt"},
+		"a bare name alone":          {"", []string{"Cookie", "jwt; sid"}, "", ""},
+		"a space before a cookie":    {"", []string{"Cookie", "sid= 1; sid=1"}, "", "sid"},
+		"a space within the marks":   {"", []string{"Cookie", `sid=" 1"; sid= 1`}, "", "sid"},
+		"the same with a space":      {"", []string{"Cookie", "sid= 1; sid= 1 ;"}, "", ""},
 		"an escaped cookie":          {"", []string{"Cookie", "jwt=%65" + token[1:]}, "", "jwt"},
 		"an escape in another":       {"", []string{"Cookie", "sid=s%3Aabc"}, "", ""},
 		"a variable's cookie twice":  {"", []string{"Cookie", "sid=1; sid=2"}, "", "sid"},
@@ -174,6 +181,8 @@ func BenchmarkContradiction(b *testing.B) {
 // of a name are the same.
 func FuzzContradiction(f *testing.F) {
 	f.Add("Bearer a", "Bearer b", "jwt=1", "jwt=2", "api_key=1&api_key=2")
+	f.Add("", "", "jwt", "jwt=1", "")
+	f.Add("", "", "jwt= 1", "jwt=1", "")
 	f.Add("Bearer\ta", "", ";;jwt", `jwt="1"; jwt=1`, "api_key=%31&&api_key=1;")
 	fuzzed := everywhere(f)
 	f.Fuzz(func(t *testing.T, one, two, cookies, more, query string) {
@@ -191,6 +200,12 @@ func FuzzContradiction(f *testing.F) {
 		for _, c := range all {
 			if c.Value != all[0].Value {
 				t.Fatalf("the cookies %v do not contradict each other", all)
+			}
+		}
+		parsed, _ := url.ParseQuery(query) // what can be read of it
+		for _, key := range parsed["api_key"] {
+			if key != parsed.Get("api_key") {
+				t.Fatalf("the parameters %q do not contradict each other", parsed["api_key"])
 			}
 		}
 	})

@@ -19,9 +19,10 @@ func findCookie(lines []string, name string) string {
 }
 
 // readCookie is the value of the first cookie with that name, whether there is another one with another value, and whether
-// all cookies were read.
+// all cookies were read. To some servers a name alone is a cookie with an empty value, and a space behind the equals sign
+// belongs to the value.
 func readCookie(lines []string, name string) (value string, several, all bool) {
-	cookies, size, has := 0, 0, false
+	cookies, size, has, spaced := 0, 0, false, ""
 	for _, line := range lines {
 		if size += len(line); size > maxCookieBytes {
 			return value, false, false
@@ -32,15 +33,15 @@ func readCookie(lines []string, name string) (value string, several, all bool) {
 			}
 			var one string
 			one, line, _ = strings.Cut(line, ";")
-			n, v, found := strings.Cut(trim(one), "=")
-			if !found || trim(n) != name {
+			n, v, _ := strings.Cut(trim(one), "=")
+			if trim(n) != name {
 				continue
 			}
-			v = unwrap(trim(v))
-			if has && v != value {
+			without, with := unwrap(trim(v)), unwrap(v)
+			if has && (without != value || with != spaced) {
 				return value, true, true
 			}
-			value, has = v, true
+			value, spaced, has = without, with, true
 		}
 	}
 	return value, false, true
