@@ -197,7 +197,8 @@ before-release: ## run what is too long for CI, before each release: see CONTRIB
 	$(MAKE) nemesis TIME=30m
 
 .PHONY: fuzz
-fuzz: ## fuzz every target in turn: make fuzz TIME=1m
+fuzz: export ONLY := $(ONLY)
+fuzz: ## fuzz every target in turn: make fuzz TIME=1m, or some of them: make fuzz TIME=1m ONLY='^gateway/'
 	$(step) "fuzzing" bash .ci/fuzz $(or $(TIME),30s)
 
 .PHONY: bench
