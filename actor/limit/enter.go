@@ -29,12 +29,12 @@ func (l *Ledger) join(at, amount int64, mine bool) {
 	}
 }
 
-// Take takes amount out of what the owner itself has entered at that time by a rule, nil for the ledger's own, as far as it is there. Of a bucket it
-// must be the owner's last write that has entered it.
+// Take takes amount out of what the owner itself has entered at that time by a rule, as far as it is there. Of a bucket it must be the owner's last
+// write that has entered it.
 func (l *Ledger) Take(by *Rule, at, amount int64) {
 	l.forget()
 	if l.queue != nil {
-		l.takeQueued(l.priceOf(by), amount)
+		l.takeQueued(by.price, amount)
 	} else if i := l.entryOf(at, true); i >= 0 {
 		l.entries[i].Amount -= min(amount, l.entries[i].Amount)
 	}

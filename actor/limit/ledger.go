@@ -212,18 +212,17 @@ func (l *Ledger) freesOf(h *HoldEntry, openings []opening) []opening {
 	return append(openings, opening{at: frees, free: amount})
 }
 
-// Outcome describes to a caller what was decided at t of a check of cost. What of the ledger the owner holds for further checks, held,
-// remains to be had.
-func (l *Ledger) Outcome(r *Rule, t, cost, held int64, allowed bool) Outcome {
+// Outcome describes to a caller what was decided at t of a check of cost.
+func (l *Ledger) Outcome(r *Rule, t, cost int64, allowed bool) Outcome {
 	o := Outcome{
-		Name: r.Name, Allowed: allowed, Limit: r.Capacity, Remaining: max(l.Free(t)+held, 0),
+		Name: r.Name, Allowed: allowed, Limit: r.Capacity, Remaining: max(l.Free(t), 0),
 		ResetAfter: time.Duration(l.End(t) - l.now),
 	}
 	switch {
 	case cost > r.Capacity:
 		o.Allowed, o.Never = false, true
 	case !allowed:
-		o.RetryAfter = time.Duration(l.FreeAt(t, max(cost-held, 0)) - l.now)
+		o.RetryAfter = time.Duration(l.FreeAt(t, cost) - l.now)
 	}
 	return o
 }

@@ -226,6 +226,9 @@ func (l *Ledger) readHolds(d *byteReader, own bool, layout byte) bool {
 	return l.numbers.read(d) && l.holds.read(d, own, l.lowsOf(layout)) && l.numbers.readOthers(d)
 }
 
+// IsInTime says whether a stored ledger is one of a bucket in time, which releases of the level before cannot read.
+func IsInTime(stored []byte) bool { return len(stored) > 0 && stored[0] == ledgerLayoutTime }
+
 // has says whether ledgers of such buckets have the layout.
 func (l *Ledger) has(layout byte) bool {
 	if l.queue != nil {

@@ -87,7 +87,7 @@ func (l *Ledger) Settle(t int64, c HoldChange, debt int64) (h HoldEntry, listed 
 	case then < taken:
 		l.giveBack(i, taken-then)
 	case then > taken && l.queue != nil:
-		l.queueUp(then-taken, e.each)
+		l.queueMore(e, then-taken)
 	case then > taken:
 		l.join(e.At, then-taken, e.Mine)
 	}

@@ -27,6 +27,16 @@ func (l *Ledger) queueUp(amount int64, each price) {
 	}
 }
 
+// queueMore adds amount to the queue, of a hold that takes so much more from now on. So the bucket has to refill more than without the hold by as
+// much more.
+func (l *Ledger) queueMore(h *HoldEntry, amount int64) {
+	l.queueUp(amount, h.each)
+	h.Low = add(h.Low, h.each.length(amount), max(h.each.n, 1))
+	if rest := l.toRefill(l.now); h.Low.After(rest) {
+		h.Low = rest
+	}
+}
+
 // countIn has positions count in other parts of a nanosecond. Those between two of them are rounded, so that nothing is given.
 func (l *Ledger) countIn(each price) {
 	if l.line.each.n != each.n {
@@ -80,23 +90,6 @@ func (l *Ledger) lowered() {
 			h.Low = rest
 		}
 	}
-}
-
-// priceOf is that of what was entered by a rule, nil for the ledger's own.
-func (l *Ledger) priceOf(by *Rule) price {
-	if by == nil {
-		return l.queue.price
-	}
-	return by.price
-}
-
-// TokensOf is how many tokens of the ledger's own limit an amount is that was entered by a rule, nil for its own: as many, unless it is line of a bucket
-// under another refill.
-func (l *Ledger) TokensOf(by *Rule, amount int64) int64 {
-	if l.queue == nil || l.priceOf(by) == l.queue.price {
-		return amount
-	}
-	return l.queue.tokensIn(At(by.length(amount).NS))
 }
 
 // takeQueued takes up to amount tokens of a price out of the queue, which have just been added.

@@ -184,6 +184,11 @@ func (r *Rule) Equal(o *Rule) bool {
 	return a == b
 }
 
+// SameNumbers says whether r, which has the register of o, has the same numbers: as one plan of a limit may, and another one may not.
+func (r *Rule) SameNumbers(o *Rule) bool {
+	return r == o || r.Capacity == o.Capacity && r.Refill == o.Refill
+}
+
 // alike says whether r and o decide alike, whatever else the limit reaches.
 func (r *Rule) alike(o *Rule) bool {
 	a, b := *r, *o

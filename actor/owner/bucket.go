@@ -185,13 +185,10 @@ func (b *bucket) change(rule *limit.Rule, cfg *Config) {
 		return
 	}
 	if l := b.ledger(); l != nil {
-		if (rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill) && !rule.Permits() {
-			l.giveUpRooms()
-		}
-		l.adapt(rule, cfg)
+		l.adapt(l.Ledger, l.rooms, rule, cfg)
 	}
 	t, longer := b.replication(), b.rule.Ahead()
-	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {
+	if !rule.SameNumbers(b.rule) {
 		b.forgetReturns()
 	}
 	b.tat = rule.Carry(b.rule, b.tat)

@@ -87,14 +87,3 @@ type Terms struct {
 func NewTerms(cfg *Config, id limit.OwnerID, epoch uint64) *Terms {
 	return &Terms{cfg: cfg, id: id, epoch: epoch}
 }
-
-// entersBy is by which rule the line of a bucket is entered; nil where ledgers are in tokens, which stay as many under every rule.
-func (c *Config) entersBy(rule *limit.Rule) *limit.Rule {
-	if c.inTokens() {
-		return nil
-	}
-	return rule
-}
-
-// inTokens is what LedgersInTokens says.
-func (c *Config) inTokens() bool { return c.LedgersInTokens != nil && c.LedgersInTokens() }

@@ -12,7 +12,7 @@ func (l *ledger) test(b *bucket, c *Check, now int64, cfg *Config) ruling {
 	switch {
 	case c.Cost > b.rule.Capacity:
 		return deny
-	case c.Cost == 0 && l.fresh(c.At), c.Cost > 0 && l.find(c, now) >= 0:
+	case c.Cost == 0 && l.fresh(c.At), c.Cost > 0 && l.has(b.rule, c, now):
 		return admit
 	case b.pending() != nil:
 		return stay
@@ -28,7 +28,7 @@ func (l *ledger) fits(c *Check, now int64) bool {
 		_, inside := l.Permit(c.Extend, now)
 		return inside
 	}
-	return l.place(now) >= c.Cost
+	return l.bare().Free(now) >= c.Cost
 }
 
 // blocked is how long after now the replicas accept nothing: most of them have lost what they had stored, and what they had is to
@@ -75,38 +75,69 @@ func (l *ledger) claimFrom(b *bucket, now int64, cfg *Config) int64 {
 }
 
 // reserveLedger claims the ledger if it may not be the latest, and otherwise writes it with room for c and the checks that wait
-// behind it.
-func (o *Owner) reserveLedger(b *bucket, c *Check, now int64, out *Out) {
+// behind it, unless another limit may still deny c.
+func (o *Owner) reserveLedger(b *bucket, c *Check, certain bool, now int64, out *Out) {
 	l := b.ledger()
-	if b.pending() != nil || b.pausing(now) {
-		return
-	}
-	if l.written = nil; !l.current || !l.knows(c) && (c.Cost == 0 || !l.fits(c, now)) {
+	switch {
+	case b.pending() != nil, b.pausing(now):
+	case !l.writes(c, now):
+		l.written = nil
 		o.claim(b, now, out)
-		return
+	case certain:
+		l.written = nil
+		o.rewrite(b, c, now, out)
 	}
-	o.rewrite(b, c, now, out)
 }
 
-// roomsFor enters into next what c and the checks that wait behind it need, beyond what there is already, and what a busy key will spend
-// in the next Δ. Permits and holds have entries of their own.
-func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int64) (rooms []room) {
-	l, free, need := b.ledger(), next.Free(now)+have, int64(0)
-	for w, i := o.nextWaiting(b, c, 0); w != nil && w.Cost <= free; w, i = o.nextWaiting(b, c, i) {
-		if w.Hold > 0 && next.FullOfHolds(now) {
-			break
+// writes says whether the ledger is known well enough to be written for c, and need not be claimed.
+func (l *ledger) writes(c *Check, now int64) bool {
+	return l.current && (l.knows(c) || c.Cost > 0 && l.fits(c, now))
+}
+
+// certain says whether each bucket of c admits it or can be expected to: so what is written for it is not written in vain. A line is expected to be
+// free where this owner has reserved it before, and a ledger to be the latest where this owner has written it.
+func certain(trials []trial, c *Check, now int64) bool {
+	for i := range trials {
+		t := &trials[i]
+		l := t.bucket.ledger()
+		switch {
+		case t.verdict == admit:
+		case l != nil && (t.verdict == stay || !l.writes(c, now)), l == nil && t.bucket.held.to == 0:
+			return false
 		}
-		free -= w.Cost
-		if b.rule.Permits() || w.Hold > 0 {
-			rooms = l.takeListed(next, rooms, b.rule, now, w, o.cfg)
-		} else {
+	}
+	return true
+}
+
+// roomsFor enters into next what c and the checks that wait behind it need, each by its rule, beyond what there is already, and what a busy key will
+// spend in the next Δ. Permits and holds have entries of their own.
+func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int64) (rooms []room) {
+	l, rule := b.ledger(), b.rule
+	free, need := next.Free(now)+have, int64(0)
+	goOn := func(by *limit.Rule) {
+		if by.SameNumbers(rule) {
+			return
+		}
+		rooms = take(next, rooms, rule, now, need)
+		rule, need = by, 0
+		l.adapt(next, rooms, rule, o.cfg)
+		free = next.Free(now)
+	}
+	for w, by, i := o.nextWaiting(b, c, 0); w != nil; w, by, i = o.nextWaiting(b, c, i) {
+		switch goOn(by); {
+		case w.Cost > free, w.Hold > 0 && next.FullOfHolds(now):
+			continue
+		case rule.Permits() || w.Hold > 0:
+			rooms = takeListed(next, rooms, rule, now, w, o.cfg)
+		default:
 			need += w.Cost
 		}
+		free -= w.Cost
 	}
-	if b.rule.Permits() {
+	if goOn(b.rule); b.rule.Permits() {
 		return rooms
 	}
-	return l.take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))), o.cfg)
+	return take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))))
 }
 
 // roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most as much as may be lost with its owner.
@@ -120,42 +151,45 @@ func (b *bucket) roomAhead(now int64, cfg *Config) int64 {
 // takeAhead takes room for a busy key in the background, once a quarter is left of what it takes ahead.
 func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	l, ahead := b.ledger(), b.roomAhead(now, o.cfg)
-	if ahead == 0 || !l.current || b.pending() != nil || b.pausing(now) || l.find(&Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
+	if ahead == 0 || !l.current || b.pending() != nil || b.pausing(now) || l.find(b.rule, &Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
 		return
 	}
 	next, _ := l.takeBack(b.rule, now, true)
 	if amount := min(ahead, next.Free(now)); amount > 0 {
-		o.write(b, next, l.take(next, nil, b.rule, now, amount, o.cfg), now, true, out)
+		o.write(b, next, take(next, nil, b.rule, now, amount), now, true, out)
 	}
 }
 
-// nextWaiting is the first check from the i-th on that waits for the bucket and takes something new, and the place behind it; nil for no
+// nextWaiting is the first check from the i-th on that waits for the bucket and takes something new, its rule, and the place behind it; nil for no
 // further one. If none waits, c is the only one.
-func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, int) {
+func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, *limit.Rule, int) {
 	if o.Waiting() == 0 {
 		if i > 0 {
 			c = nil
 		}
-		return c, 1
+		return c, b.rule, 1
 	}
 	for ; i < o.overflow.len(); i++ {
 		w := &o.overflow.waiting()[i]
-		if w.Cost > 0 && w.Extend == 0 && slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return !b.differs(r) }) {
-			return &w.Check, i + 1
+		if w.Cost == 0 || w.Extend != 0 {
+			continue
+		}
+		if r := slices.IndexFunc(w.Rules, func(r *limit.Rule) bool { return r.Register() == b.rule.Register() }); r >= 0 {
+			return &w.Check, w.Rules[r], i + 1
 		}
 	}
-	return nil, i
+	return nil, nil, i
 }
 
 // needsRooms says whether what waits for the bucket can be given no part of a room, or c if nothing waits: a hold has an entry of its own,
-// and a settlement is charged what is free.
+// a settlement is charged what is free, and a check by other numbers may have no place beside the room.
 func (o *Owner) needsRooms(b *bucket, c *Check) (needs bool) {
 	o.eachToSettle(b, func(*Settle) { needs = true })
 	if needs {
 		return true
 	}
-	for w, i := o.nextWaiting(b, c, 0); w != nil; w, i = o.nextWaiting(b, c, i) {
-		if w.Hold > 0 {
+	for w, by, i := o.nextWaiting(b, c, 0); w != nil; w, by, i = o.nextWaiting(b, c, i) {
+		if w.Hold > 0 || !by.SameNumbers(b.rule) {
 			return true
 		}
 	}
@@ -176,7 +210,7 @@ func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 			p.sent, p.left = true, next.Remove(p.ID) || p.left
 		}
 	})
-	o.eachToSettle(b, func(s *Settle) { s.enter(next, b.rule, now) })
+	o.settleIn(next, b, now)
 	var rooms []room
 	if r, inside := l.extend(next, b.rule, extended, now); inside {
 		rooms = []room{r}
@@ -184,6 +218,22 @@ func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 		rooms = o.roomsFor(next, b, c, have, now)
 	}
 	o.write(b, next, rooms, now, false, out)
+}
+
+// settleIn enters into next what settlements say that wait, each by the numbers of its own hold's plan.
+func (o *Owner) settleIn(next *limit.Ledger, b *bucket, now int64) {
+	l, rule := b.ledger(), b.rule
+	goOn := func(by *limit.Rule) {
+		if !by.SameNumbers(rule) {
+			l.adapt(next, nil, by, o.cfg)
+		}
+		rule = by
+	}
+	o.eachToSettle(b, func(s *Settle) {
+		goOn(s.Rule)
+		s.enter(next, rule, now)
+	})
+	goOn(b.rule)
 }
 
 // claim asks for the latest ledger.
@@ -202,16 +252,16 @@ func (o *Owner) write(b *bucket, next *limit.Ledger, rooms []room, now int64, ba
 	l.written, l.taken, l.version = next, rooms, b.held.to
 	o.send(b, Send{
 		Generation: b.gen, From: b.held.to, To: max(b.held.to+1, now), Background: background,
-		Ledger: o.stored(next), Expire: next.KeptUntil(now) + o.cfg.Late,
+		Ledger: o.stored(l, next), Expire: next.KeptUntil(now) + o.cfg.Late,
 	}, now, out)
 }
 
-// stored is a ledger as this owner stores it.
-func (o *Owner) stored(l *limit.Ledger) []byte {
-	if o.cfg.inTokens() {
-		return l.AppendInTokens(nil, o.id)
+// stored is a ledger of l's bucket as this owner stores it.
+func (o *Owner) stored(l *ledger, as *limit.Ledger) []byte {
+	if l.inTokens(o.cfg) {
+		return as.AppendInTokens(nil, o.id)
 	}
-	return l.Append(nil, o.id)
+	return as.Append(nil, o.id)
 }
 
 // accepted is for a claim or a write that a majority has accepted.
@@ -224,30 +274,36 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 			o.fail(err, out)
 			return
 		}
+		if limit.IsInTime(l.told) {
+			l.inTime = true
+		} else {
+			countBy(l.rooms, b.rule)
+			countBy(l.taken, b.rule)
+		}
 		if l.Reset() != reset { // another owner has emptied the bucket: nothing comes back across that
 			b.forgetReturns()
-			l.rooms = nil
+			l.forgetRooms()
 		}
 		own := l.as == l.version && l.version != 0 // it is what this owner has written before, and given no check anything from
 		o.readListed(b, own)
-		for i := range l.taken {
-			if r := &l.taken[i]; own && r.id == 0 {
-				r.out(l.Ledger)
-			}
+		if l.as != l.latest {
+			l.readAnother(own)
 		}
+		l.latest = l.as
 	} else {
 		l.Ledger, l.spare = l.written, l.Ledger
-		l.givenUp()
-		l.adapt(b.rule, o.cfg) // it may have changed meanwhile
+		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.since == noCheck })
+		l.releaseAt, l.latest = 0, l.version
+		l.add(l.taken)
+		l.taken, l.version = nil, 0
+		l.adapt(l.Ledger, l.rooms, b.rule, o.cfg) // it may have changed meanwhile
 		if o.overflow != nil {
 			o.overflow.didSeq = p.Seq
 		}
-		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.since == noCheck })
-		l.add(l.taken)
 		o.leftOut(b)
 	}
 	o.noteEnded(b, p.askedAt)
-	l.written, l.taken, l.version, l.told, l.as = nil, nil, 0, nil, 0
+	l.written, l.told, l.as = nil, nil, 0
 	l.current, l.readAt = true, p.askedAt
 	if l.penalties != nil {
 		l.penalties.writeAt = p.askedAt // what is to be written can be
@@ -256,7 +312,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 
 // outcome describes the bucket to a check. A denial says when the check passes if nothing else is admitted.
 func (l *ledger) outcome(b *bucket, c *Check, now int64, allowed bool, cfg *Config) limit.Outcome {
-	o := l.Outcome(b.rule, now, c.Cost, l.inRooms(now), allowed)
+	o := l.bare().Outcome(b.rule, now, c.Cost, allowed)
 	switch blocked := time.Duration(l.blocked(b, now, cfg)); {
 	case o.Allowed || o.Never:
 	case c.ended:
@@ -276,6 +332,10 @@ func (o *Owner) receiptOf(b *bucket, given room, cost int64) limit.Receipt {
 		r.Permit, r.End = true, b.rule.Ends(given.at)
 		return r
 	}
+	if !b.rule.TakesReceipts() {
+		r.Serial = o.cfg.Nonce()
+		return r
+	}
 	x := b.extras()
 	if x.returns == nil {
 		x.returns = &returns{}
@@ -286,7 +346,7 @@ func (o *Owner) receiptOf(b *bucket, given room, cost int64) limit.Receipt {
 }
 
 // giveBack makes room of what a receipt proves, and says whether the bucket remembers it and it counts still.
-func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64) bool {
+func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64, cfg *Config) bool {
 	made := b.returns()
 	if made == nil {
 		return false
@@ -296,10 +356,12 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64) bool {
 		return false
 	}
 	m.back = true
-	if now >= b.rule.Ends(r.Start) {
+	ends := b.rule.Ends(r.Start)
+	if now >= ends {
 		return false
 	}
-	l.rooms = append(l.rooms, room{at: r.Start, until: r.End, amount: m.cost, since: now})
+	l.rooms = append(l.rooms, room{rule: b.rule, by: b.rule, at: r.Start, until: r.End, amount: m.cost, ends: ends, since: now})
+	l.releaseSoon(now, cfg)
 	return true
 }
 
@@ -307,7 +369,7 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64) bool {
 func (o *Owner) admitCounted(b *bucket, c *Check, now int64, receipts []limit.Receipt, held []limit.Held, i int, out *Out) limit.Outcome {
 	l := b.ledger()
 	if c.Cost > 0 {
-		given := l.spend(c, now)
+		given := l.spend(b.rule, c, now)
 		switch {
 		case c.Hold > 0:
 			held[i] = limit.Held{Limit: b.rule.Name, Inline: b.rule.Defined(), Generation: b.gen, Owner: o.id, ID: given.id}
@@ -336,7 +398,7 @@ func (o *Owner) empty(b *bucket, w *waiter, now int64, out *Out) (done bool, err
 		return false, nil
 	}
 	b.forgetReturns()
-	l.rooms = nil
+	l.forgetRooms()
 	if l.penalties != nil {
 		*l.penalties = penalties{}
 	}

@@ -19,7 +19,7 @@ func (o *Owner) holdsTooMany(c *Check, now int64) bool {
 			return false
 		}
 		if l := b.ledger(); l != nil {
-			return l.find(c, now) < 0 && l.fresh(c.At) && l.FullOfHolds(now) // others may have settled what one of before lists
+			return l.find(b.rule, c, now) < 0 && l.fresh(c.At) && l.bare().FullOfHolds(now) // others may have settled what one of before lists
 		}
 		hs := b.lineHolds()
 		return hs != nil && hs.full(now)
@@ -34,7 +34,7 @@ func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
 	case l != nil && l.blocked(b, now, cfg) > 0:
 		return 0
 	case l != nil:
-		return l.place(now)
+		return l.bare().Free(now)
 	}
 	return b.tokensUpTo(b.rule.Bound(c.At), c.At, c.At, cfg)
 }

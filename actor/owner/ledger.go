@@ -22,14 +22,16 @@ import (
 type ledger struct {
 	*limit.Ledger
 	rooms   []room
+	latest  int64 // version of the Ledger
 	current bool  // the Ledger is the latest, unless another owner has claimed it: this owner's last reservation has read or written it
 	readAt  int64 // it was the latest at this time
 	trusted int64 // for how long it is taken for the latest where that only makes the limit stricter
 
-	releaseAt int64 // when to write the ledger without the permits that no check was given, if none comes before
+	releaseAt int64 // when to write the ledger without the rooms, unless a check takes them or a write comes before; 0 for not
+	inTime    bool  // it was told in time once, so every node can read that
 
 	written *limit.Ledger // by the write in flight, or given up
-	spare   *limit.Ledger // memory for the next one; nil for none
+	spare   *limit.Ledger // memory for the next one, or for what is there without the rooms; nil for none
 	taken   []room        // in it
 	version int64         // of it
 
@@ -39,19 +41,22 @@ type ledger struct {
 	penalties *penalties // of a bucket of penalties; nil otherwise
 }
 
-// A room is part of an entry of the stored ledger that no check has been given yet.
+// A room is part of an entry of the stored ledger that no check has been given yet. It is for checks by the numbers by which it was taken: under
+// others there may be no place for it. If no check is given it for a while, it goes back.
 type room struct {
-	rule      *limit.Rule // by which it was taken; nil for the bucket's own: tokens that are stored as such stay as many
+	rule      *limit.Rule // by which it was taken
+	by        *limit.Rule // by which it counts in the ledger: another one than rule while ledgers are in tokens, which stay as many under every rule
 	at, until int64       // admissions from at to before until belong to the entry
 	amount    int64
 	id        uint64 // of a permit or a hold
 	ends      int64  // it counts no more from then on
-	since     int64  // it came back then: it is none for a check read before; noCheck for a permit that goes back
+	since     int64  // it came back then: it is none for a check read before; noCheck for one that goes back
 	expires   int64  // of a hold: when it does; 0 for no hold
 	extended  bool   // the permit was given before, and has been extended
 }
 
-// noCheck is the since of a permit that is given to no check any more: the next write leaves it out.
+// noCheck is the since of a room that is given to no check any more. It is one until a write without it has been accepted, or a claim is told another
+// ledger than this owner knows: that may be without it already, or another owner's.
 const noCheck = math.MaxInt64
 
 // keepTaken keeps the permits of a write that came to nothing and may be stored all the same, so that the next one leaves them out: no
@@ -63,22 +68,31 @@ func (l *ledger) keepTaken() {
 			l.rooms = append(l.rooms, r)
 		}
 	}
+	l.taken = slices.DeleteFunc(l.taken, func(r room) bool { return r.id != 0 })
 }
 
-// releaseUnclaimed has the permits go back that no check has been given: the one that they were written for has been denied by another
-// limit, or its time was over. No check may wait.
+// releaseUnclaimed has the rooms go back soon that no check has been given: the one that they were written for has been denied by another
+// limit, or its time was over. Until then, further checks are given them, but for permits and holds. No check may wait.
 func (l *ledger) releaseUnclaimed(now int64, cfg *Config) {
 	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.extended })
 	for i := range l.rooms {
-		if r := &l.rooms[i]; r.id != 0 && r.since != noCheck {
-			r.since, l.releaseAt = noCheck, now+cfg.Delta
+		if r := &l.rooms[i]; r.id != 0 {
+			r.since = noCheck
 		}
+	}
+	l.releaseSoon(now, cfg)
+}
+
+// releaseSoon has what no check is given go back after Δ.
+func (l *ledger) releaseSoon(now int64, cfg *Config) {
+	if l.releaseAt == 0 && l.unclaimed() {
+		l.releaseAt = now + cfg.Delta
 	}
 }
 
-// unclaimed says whether permits are stored that go back, or may be: by a write that came to nothing. None may be in flight.
+// unclaimed says whether something is stored that goes back, or may be: by a write that came to nothing. None may be in flight.
 func (l *ledger) unclaimed() bool {
-	return slices.ContainsFunc(l.rooms, func(r room) bool { return r.since == noCheck }) ||
+	return slices.ContainsFunc(l.rooms, func(r room) bool { return !r.extended }) ||
 		slices.ContainsFunc(l.taken, func(r room) bool { return r.id != 0 && !r.extended })
 }
 
@@ -99,36 +113,47 @@ func (l *ledger) knows(c *Check) bool {
 	return l.fresh(c.At)
 }
 
-// find is the room for a check, or −1. A check is given one room or part of one, so that what comes back of it belongs to one
+// find is the room for a check by a rule, or −1. A check is given one room or part of one, so that what comes back of it belongs to one
 // entry; a permit must be of just its cost, or the one that it extends.
-func (l *ledger) find(c *Check, now int64) int {
+func (l *ledger) find(rule *limit.Rule, c *Check, now int64) int {
 	return slices.IndexFunc(l.rooms, func(r room) bool {
 		switch {
+		case !r.usable(c.At, now):
+			return false
 		case r.extended || c.Extend != 0:
-			return r.id == c.Extend && r.usable(c.At, now)
+			return r.id == c.Extend
 		default:
-			return r.usable(c.At, now) && r.expires == c.expires() && (r.amount == c.Cost || r.id == 0 && r.amount > c.Cost)
+			return r.rule.SameNumbers(rule) && r.expires == c.expires() && (r.amount == c.Cost || r.id == 0 && r.amount > c.Cost)
 		}
 	})
 }
 
-// place is how much checks at now can be given: what is free, and all rooms, since a write takes back those that a check cannot
-// be given as they are.
-func (l *ledger) place(now int64) int64 { return l.Free(now) + l.inRooms(now) }
-
-// inRooms is what the rooms have.
-func (l *ledger) inRooms(now int64) (sum int64) {
-	for i := range l.rooms {
-		if r := &l.rooms[i]; !r.extended && (r.id == 0 || now < r.ends) {
-			sum += l.TokensOf(r.rule, r.amount)
-		}
-	}
-	return sum
+// has says whether there is room for a check by the rule of the bucket. What others were given meanwhile, by a larger plan, may leave it no place.
+func (l *ledger) has(rule *limit.Rule, c *Check, now int64) bool {
+	return l.find(rule, c, now) >= 0 && (c.Extend != 0 || l.Free(now) >= 0 || l.bare().Free(now) >= c.Cost)
 }
 
-// spend gives a check the room that find has found, or part of it, and says which.
-func (l *ledger) spend(c *Check, now int64) (given room) {
-	i := l.find(c, now)
+// bare is the ledger without the rooms: what checks can be given, since a write takes back those that a check cannot be given as they are. It is
+// to be read before anything else is done.
+func (l *ledger) bare() *limit.Ledger {
+	if len(l.rooms) == 0 {
+		return l.Ledger
+	}
+	l.spare = l.without(l.Clone(l.spare))
+	return l.spare
+}
+
+// without takes the rooms out of a copy of the ledger.
+func (l *ledger) without(c *limit.Ledger) *limit.Ledger {
+	for i := range l.rooms {
+		l.rooms[i].out(c)
+	}
+	return c
+}
+
+// spend gives a check by a rule the room that find has found, or part of it, and says which.
+func (l *ledger) spend(rule *limit.Rule, c *Check, now int64) (given room) {
+	i := l.find(rule, c, now)
 	r := &l.rooms[i]
 	given = *r
 	if r.amount -= c.Cost; r.amount == 0 || r.extended {
@@ -137,19 +162,19 @@ func (l *ledger) spend(c *Check, now int64) (given room) {
 	return given
 }
 
-// take enters amount into a ledger that is to be written, and adds the room.
-func (l *ledger) take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64, cfg *Config) []room {
+// take enters amount into a ledger that is to be written and stands under the rule, and adds the room.
+func take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64) []room {
 	if amount == 0 {
 		return rooms
 	}
 	at := next.Enter(now, amount, 0)
 	_, until := rule.Slot(at)
-	return append(rooms, room{rule: cfg.entersBy(rule), at: at, until: until, amount: amount, ends: rule.Ends(at)})
+	return append(rooms, room{rule: rule, by: rule, at: at, until: until, amount: amount, ends: rule.Ends(at)})
 }
 
-// takeListed enters the permit or the hold of a check, and adds it.
-func (l *ledger) takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, now int64, c *Check, cfg *Config) []room {
-	r := room{rule: cfg.entersBy(rule), amount: c.Cost, expires: c.expires()}
+// takeListed enters the permit or the hold of a check, and adds it, as take does.
+func takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, now int64, c *Check, cfg *Config) []room {
+	r := room{rule: rule, by: rule, amount: c.Cost, expires: c.expires()}
 	if r.expires != 0 {
 		r.id = next.NextHold(cfg.Nonce)
 		r.at = next.Hold(now, r.amount, r.id, r.expires, rule.Holds.OnExpiry == limit.Free)
@@ -162,58 +187,52 @@ func (l *ledger) takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, 
 	return append(rooms, r)
 }
 
-// giveUpRooms has what no check has been given, and what came back, go back with the next write, and what a write in flight takes: it was had under other
-// numbers.
-func (l *ledger) giveUpRooms() {
-	for _, rooms := range [...][]room{l.rooms, l.taken} {
-		for i := range rooms {
-			rooms[i].since = noCheck
-		}
+// inTokens says whether the ledger is stored in tokens, if it is of a bucket.
+func (l *ledger) inTokens(cfg *Config) bool {
+	return !l.inTime && cfg.LedgersInTokens != nil && cfg.LedgersInTokens()
+}
+
+// adapt puts a ledger under another rule of the bucket, with the rooms that were entered into it.
+func (l *ledger) adapt(of *limit.Ledger, rooms []room, rule *limit.Rule, cfg *Config) {
+	if !l.inTokens(cfg) {
+		of.Adapt(rule)
+		return
+	}
+	of.AdaptInTokens(rule)
+	countBy(rooms, rule)
+}
+
+// countBy is for rooms in a ledger of tokens, which stay as many by the rule.
+func countBy(rooms []room, rule *limit.Rule) {
+	for i := range rooms {
+		rooms[i].by = rule
 	}
 }
 
-// givenUp takes out of what was written the rooms that were given up meanwhile.
-func (l *ledger) givenUp() {
-	out := func(r room) bool {
-		is := r.id == 0 && r.since == noCheck
-		if is {
-			r.out(l.Ledger)
-		}
-		return is
-	}
-	l.rooms, l.taken = slices.DeleteFunc(l.rooms, out), slices.DeleteFunc(l.taken, out)
-}
-
-// adapt puts the ledger under another rule of the bucket.
-func (l *ledger) adapt(rule *limit.Rule, cfg *Config) {
-	if cfg.inTokens() {
-		l.AdaptInTokens(rule)
-	} else {
-		l.Adapt(rule)
-	}
-}
-
-// takeBack is a copy of the ledger without the rooms, which are none any more. The one of the entry to which admissions at now belong
-// stays if keep says so, and have is what it holds. Permits and holds are remembered until they are stored no more.
+// takeBack is a copy of the ledger without the rooms, which go back with it. The one of the entry to which admissions at now by the rule belong
+// stays if keep says so, and have is what it holds.
 func (l *ledger) takeBack(rule *limit.Rule, now int64, keep bool) (next *limit.Ledger, have int64) {
 	next, l.spare = l.Clone(l.spare), nil
-	at, _ := rule.Slot(next.Time(now))
-	kept := l.rooms[:0]
-	for _, r := range l.rooms {
+	for i := range l.rooms {
+		r := &l.rooms[i]
 		switch {
-		case keep && r.at == at && r.id == 0 && r.since == 0:
+		case keep && l.stays(r, rule, now):
 			have += r.amount
-			kept = append(kept, r)
-		case r.id != 0 && !r.extended:
-			r.since = noCheck
-			kept = append(kept, r)
-			fallthrough
 		default:
 			r.out(next)
+			if !r.extended {
+				r.since = noCheck
+			}
 		}
 	}
-	l.rooms = kept
+	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.extended })
 	return next, have
+}
+
+// stays says whether checks at now by the rule can be given the room as well as a new one.
+func (l *ledger) stays(r *room, rule *limit.Rule, now int64) bool {
+	at, _ := rule.Slot(l.Time(now))
+	return r.at == at && r.id == 0 && r.since == 0 && r.rule.SameNumbers(rule)
 }
 
 // out takes the room out of a ledger of this owner. A permit that was extended stays: its client is inside.
@@ -223,7 +242,7 @@ func (r *room) out(l *limit.Ledger) {
 	case r.id != 0:
 		l.Remove(r.id)
 	default:
-		l.Take(r.rule, r.at, r.amount)
+		l.Take(r.by, r.at, r.amount)
 	}
 }
 
@@ -236,7 +255,20 @@ func (l *ledger) extend(next *limit.Ledger, rule *limit.Rule, id uint64, now int
 	next.Remove(id)
 	at := next.Enter(now, e.Amount, id)
 	_, until := rule.Slot(at)
-	return room{at: at, until: until, amount: e.Amount, id: id, ends: rule.Ends(at), extended: true}, true
+	return room{rule: rule, by: rule, at: at, until: until, amount: e.Amount, id: id, ends: rule.Ends(at), extended: true}, true
+}
+
+// readAnother is for a claim that was told another ledger than this owner knew. If that is its own, written in vain as it seemed, what was entered for
+// checks goes back: they may have been given something else.
+func (l *ledger) readAnother(own bool) {
+	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.id == 0 && r.since == noCheck })
+	for _, r := range l.taken { // no permits, and no holds: see keepTaken
+		if own {
+			r.since = noCheck
+			l.rooms = append(l.rooms, r)
+		}
+	}
+	l.taken, l.version = nil, 0
 }
 
 // hears notes what a replica that has accepted a claim tells of the ledger.
@@ -249,7 +281,9 @@ func (l *ledger) hears(a *Answer) {
 // add adds rooms that have been stored.
 func (l *ledger) add(rooms []room) {
 	for _, r := range rooms {
-		i := slices.IndexFunc(l.rooms, func(o room) bool { return o.at == r.at && o.id == 0 && o.since == 0 && r.id == 0 })
+		i := slices.IndexFunc(l.rooms, func(o room) bool {
+			return o.at == r.at && o.id == 0 && o.since == 0 && r.id == 0 && o.rule.SameNumbers(r.rule)
+		})
 		if i < 0 {
 			l.rooms = append(l.rooms, r)
 		} else {
@@ -258,17 +292,20 @@ func (l *ledger) add(rooms []room) {
 	}
 }
 
-// busyUntil is until when the bucket has room that would be lost with it, or permits that no check was given.
+// busyUntil is until when something is stored that no check was given, or may be: it would be lost with the bucket.
 func (l *ledger) busyUntil() (until int64) {
 	for _, r := range l.rooms {
-		until = max(until, r.until)
+		if !r.extended {
+			until = max(until, r.ends)
+		}
 	}
-	for _, rooms := range [...][]room{l.rooms, l.taken} {
-		for _, r := range rooms {
-			if r.id != 0 && !r.extended || r.since == noCheck {
-				until = max(until, r.ends)
-			}
+	for _, r := range l.taken {
+		if r.id != 0 && !r.extended {
+			until = max(until, r.ends)
 		}
 	}
 	return until
 }
+
+// forgetRooms is for a ledger of which nothing counts any more that was stored.
+func (l *ledger) forgetRooms() { l.rooms, l.releaseAt = nil, 0 }

@@ -44,7 +44,7 @@ func TestAnOwnerWaitsForItsReceipts(t *testing.T) {
 	}
 }
 
-// What came back under other numbers is given up, and what was taken ahead under them.
+// What came back under other numbers, and what was taken ahead under them, is room for no check by the new ones.
 func TestRoomEndsWithTheNumbers(t *testing.T) {
 	s := newTroupe(t, 3).enter('A')
 	before, after := sliding(t, 100), sliding(t, 10)

@@ -87,6 +87,26 @@ func TestDebtIsTheTimeOfThePlan(t *testing.T) {
 	}
 }
 
+// It is that of the plan of the hold, whichever plan was asked for last.
+func TestDebtIsOfThePlanOfTheHold(t *testing.T) {
+	rules := planned(t, limit.Limit{
+		Name: "pool", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: 100 * time.Second}, Holds: limit.Holds{Longest: time.Hour, MaxDebt: limit.NoDebt},
+	}, "{slow: {refill: 1/1h}}")
+	fast, slow := rules[0], rules[1]
+	tr := newTroupe(t, 3)
+	a := tr.enter('A')
+	h := a.holds(1, 60*second, slow)
+	a.left(fast)
+	if got := a.settles(h, limit.Settlement{Used: 5}, slow)[0]; got.Charged != 5 {
+		t.Errorf("%d of 5 are charged, and nine were left", got.Charged)
+	}
+	h = a.holds(1, 60*second, slow)
+	a.left(fast)
+	if got := a.settles(h, limit.Settlement{Used: 9}, slow)[0]; got.Charged != 5 || got.Debt != 0 {
+		t.Errorf("%d of 9 are charged, and four were left: %+v", got.Charged, got)
+	}
+}
+
 // deliverAll brings what was sent to a register to two replicas, and what is sent then.
 func (s *stage) deliverAll(name string) {
 	for i := 0; i != len(s.post); i++ {

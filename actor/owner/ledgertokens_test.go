@@ -103,3 +103,67 @@ func TestPlansWhileLedgersAreInTokens(t *testing.T) {
 		}
 	})
 }
+
+// What was written for a check before goes back at the price at which it counts since, whichever plan is asked for.
+func TestRoomsAcrossTheUpgrade(t *testing.T) {
+	fast, slow := plans(t)
+	for name, order := range map[string][2]*limit.Rule{"fast, then slow": {fast, slow}, "slow, then fast": {slow, fast}} {
+		t.Run(name, func(t *testing.T) {
+			first, then := order[0], order[1]
+			tr := newTroupe(t, 3)
+			a := tr.enter('A')
+			inTokens := true
+			a.cfg.LedgersInTokens = func() bool { return inTokens }
+			a.quickAll()
+			a.admitted(a.check(6, first))
+			a.pass(10 * ms)
+			a.quick = nil
+			a.checkBy(5*ms, 4, first)
+			a.now += 6 * ms
+			a.wake()
+			a.deliverAll(first.Register())
+			a.quickAll()
+			inTokens = false
+			a.left(then) // somebody looks by the other plan
+			a.pass(second)
+			if got := a.left(first); got != 4 {
+				t.Errorf("%d of 10 are left, and 6 were admitted", got)
+			}
+			if got := tr.enter('B').left(first); got != 4 {
+				t.Errorf("%d of 10 are left to another owner", got)
+			}
+		})
+	}
+}
+
+// Nodes hear of the new level one after the other. One that has read a ledger in time writes it so, or it would come back at the refill of whoever
+// reads it next.
+func TestOwnersOfTwoLevels(t *testing.T) {
+	fast, slow := plans(t)
+	tr := newTroupe(t, 3)
+	enter := func(name byte, inTokens bool) *stage {
+		s := tr.enter(name)
+		s.cfg.LedgersInTokens = func() bool { return inTokens }
+		s.quickAll()
+		return s
+	}
+	a := enter('A', false)
+	a.admitted(a.check(5, fast))
+	h := a.holds(5, 60*second, slow)
+	b := enter('B', true)
+	b.settles(h, limit.Settlement{Used: 1}, fast)
+	if got := b.view("pool").Ledger[0]; got != 4 {
+		t.Errorf("it is shown in layout %d", got)
+	}
+	c := enter('C', false)
+	// An hour and 500 s are spent, and a plan has ten tokens: of an hour the one, of 100 s the other.
+	if got := c.left(slow); got != 8 {
+		t.Errorf("%d of 10 are left of the slow plan", got)
+	}
+	if got := c.left(fast); got != 0 {
+		t.Errorf("%d of 10 are left of the fast plan", got)
+	}
+	if c.pass(4200 * second); c.left(fast) != 10 {
+		t.Errorf("%d of 10 are left of the fast plan once all has come back", c.left(fast))
+	}
+}

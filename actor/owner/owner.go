@@ -81,7 +81,7 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		o.deny(c, now, trials, out)
 		return true
 	}
-	ready := true
+	ready, certain := true, certain(trials, c, now)
 	for i := range trials {
 		t := &trials[i]
 		if !c.counted {
@@ -91,7 +91,7 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		case wait:
 			ready = false
 			if t.bucket.ledger() != nil {
-				o.reserveLedger(t.bucket, c, now, out)
+				o.reserveLedger(t.bucket, c, certain, now, out)
 			} else {
 				o.reserve(t, now, out)
 			}
@@ -503,7 +503,7 @@ func (o *Owner) Return(r limit.Receipt, now int64, out *Out) bool {
 		return false
 	}
 	if l := b.ledger(); l != nil {
-		return l.giveBack(b, r, now)
+		return l.giveBack(b, r, now, o.cfg)
 	}
 	b.moveOn(now, now, out)
 	back := b.giveBack(r, limit.At(r.From), now)

@@ -1,6 +1,8 @@
 package owner
 
 import (
+	"slices"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
@@ -45,23 +47,32 @@ func (o *Owner) bucketToChange(rule *limit.Rule, out *Out) *bucket {
 	return o.bucketOf(rule, out)
 }
 
-// writeUnclaimed writes the ledger without the permits that no check was given, when no check has done so for a while: other owners are
-// to know, and the bucket can be forgotten then.
+// writeUnclaimed writes the ledger without the rooms that no check was given, when no check has done so for a while: other owners are
+// to know, and the bucket can be forgotten then. A busy key keeps what it takes ahead.
 func (o *Owner) writeUnclaimed(b *bucket, now int64, out *Out) {
 	l := b.ledger()
-	if l == nil || !l.unclaimed() || now < l.releaseAt || b.pending() != nil {
+	if l == nil || l.releaseAt == 0 || now < l.releaseAt || b.pending() != nil {
 		return
 	}
 	l.releaseAt = now + o.cfg.Delta // for another try
+	ahead := b.roomAhead(now, o.cfg) > 0
 	switch {
-	case o.Waiting() > 0, b.pausing(now):
-	case l.busyUntil() <= now: // they have ended
-		l.rooms, l.taken = nil, nil
+	case !l.unclaimed():
+		l.releaseAt = 0
+	case l.busyUntil() <= now: // it has ended
+		l.taken = nil
+		l.forgetRooms()
+	case o.Waiting() > 0, b.pausing(now), ahead && l.allStay(b.rule, now):
 	case !l.current:
 		l.written = nil
 		o.claim(b, now, out)
 	default:
-		next, _ := l.takeBack(b.rule, now, true)
+		next, _ := l.takeBack(b.rule, now, ahead)
 		o.write(b, next, nil, now, true, out)
 	}
+}
+
+// allStay says whether nothing would go back with a write that keeps what checks at now by the rule can be given.
+func (l *ledger) allStay(rule *limit.Rule, now int64) bool {
+	return !slices.ContainsFunc(l.rooms, func(r room) bool { return !l.stays(&r, rule, now) })
 }

@@ -179,7 +179,7 @@ func (b *bucket) due(cfg *Config) int64 {
 // due is when the ledger is to be written although no check waits for it.
 func (l *ledger) due() int64 {
 	due := int64(math.MaxInt64)
-	if l.unclaimed() {
+	if l.releaseAt != 0 {
 		due = l.releaseAt
 	}
 	if l.penalties != nil && l.penalties.due {

@@ -4,7 +4,7 @@ import "slices"
 
 // ofOwner are mutants of the owner's steps.
 func ofOwner() []Mutant {
-	return slices.Concat(ofReserving(), ofSkipping(), ofReservingAhead(), ofSpending(), ofReturning(), ofLedgers(), ofHolds())
+	return slices.Concat(ofReserving(), ofSkipping(), ofReservingAhead(), ofSpending(), ofReturning(), ofLedgers(), ofRooms(), ofHolds(), ofCountedBuckets())
 }
 
 // ofReserving are mutants of how line is reserved, and what counts as reserved.
@@ -307,7 +307,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "a receipt proves tokens of the limit as it was; under other numbers its line is more of them, or fewer",
 			Edits: []Edit{{
 				File: "actor/owner/bucket.go",
-				Old:  "if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {",
+				Old:  "if !rule.SameNumbers(b.rule) {",
 				New:  "if !rule.Same(b.rule) {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterAChange$", Says: `after the change|a return takes effect is true`}},
