@@ -29,14 +29,26 @@ func (l *Ledger) join(at, amount int64, mine bool) {
 	}
 }
 
-// Take takes amount out of what the owner itself has entered at that time by a rule, as far as it is there. Of a bucket it must be the owner's last
-// write that has entered it.
+// Take takes amount out of what was entered at that time by a rule. Of a bucket it must be the owner's last write that has entered it, or nothing is
+// taken.
 func (l *Ledger) Take(by *Rule, at, amount int64) {
 	l.forget()
 	if l.queue != nil {
 		l.takeQueued(by.price, amount)
-	} else if i := l.entryOf(at, true); i >= 0 {
-		l.entries[i].Amount -= min(amount, l.entries[i].Amount)
+	} else {
+		l.takeOut(at, true, amount)
+	}
+}
+
+// takeOut takes amount, which is there, out of the entry of that time by the owner's clock, or not, and what is missing in it out of the other one: when
+// another owner has written the ledger, all that was entered before is nobody's own.
+func (l *Ledger) takeOut(at int64, mine bool, amount int64) {
+	for _, own := range [...]bool{mine, !mine} {
+		if i := l.entryOf(at, own); i >= 0 {
+			part := min(amount, l.entries[i].Amount)
+			l.entries[i].Amount -= part
+			amount -= part
+		}
 	}
 }
 
@@ -48,6 +60,11 @@ func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// Lists says whether a permit or a hold is there, also one that counts no more.
+func (l *Ledger) Lists(id uint64) bool {
+	return l.holds.at(id) >= 0 || slices.ContainsFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
 }
 
 // Remove takes a permit or a hold out and says whether it was there.
@@ -73,7 +90,7 @@ func (l *Ledger) giveBack(i int, amount int64) {
 	h := &l.holds[i]
 	if l.queue != nil {
 		l.giveBackQueued(i, amount)
-	} else if e := l.entryOf(h.At, h.Mine); e >= 0 {
-		l.entries[e].Amount -= min(amount, l.entries[e].Amount)
+	} else {
+		l.takeOut(h.At, h.Mine, amount)
 	}
 }

@@ -82,8 +82,7 @@ func (in *Inspection) waitOpen(cost int64) time.Duration {
 		if err != nil {
 			return 0
 		}
-		// What the owner has in rooms, a write takes back.
-		return l.Outcome(in.Rule, in.Now, max(cost-in.Held, 0), false).RetryAfter
+		return l.Outcome(in.Rule, in.Now, cost, in.Held, false).RetryAfter
 	}
 	tat := At(in.TAT - in.Credit)
 	end := in.Rule.End(tat, in.Now, in.Rule.Length(cost))

@@ -119,6 +119,12 @@ func (l *Ledger) pruneFor(room bool) {
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
 }
 
+// CountsInFull says whether all that an entry has counts at t, up to its end, so that what it would count with less can be told by subtraction. It belongs
+// to admissions before until.
+func (l *Ledger) CountsInFull(t, until int64) bool {
+	return l.queue == nil && (l.counts.Steps() || l.Time(t) < until)
+}
+
 // Time is the time that t counts as: t, or the latest before.
 func (l *Ledger) Time(t int64) int64 { return max(l.now, t) }
 
@@ -212,17 +218,18 @@ func (l *Ledger) freesOf(h *HoldEntry, openings []opening) []opening {
 	return append(openings, opening{at: frees, free: amount})
 }
 
-// Outcome describes to a caller what was decided at t of a check of cost.
-func (l *Ledger) Outcome(r *Rule, t, cost int64, allowed bool) Outcome {
+// Outcome describes to a caller what was decided at t of a check of cost. What of the ledger the owner holds for further checks, held,
+// remains to be had.
+func (l *Ledger) Outcome(r *Rule, t, cost, held int64, allowed bool) Outcome {
 	o := Outcome{
-		Name: r.Name, Allowed: allowed, Limit: r.Capacity, Remaining: max(l.Free(t), 0),
+		Name: r.Name, Allowed: allowed, Limit: r.Capacity, Remaining: max(l.Free(t)+held, 0),
 		ResetAfter: time.Duration(l.End(t) - l.now),
 	}
 	switch {
 	case cost > r.Capacity:
 		o.Allowed, o.Never = false, true
-	case !allowed:
-		o.RetryAfter = time.Duration(l.FreeAt(t, cost) - l.now)
+	case !allowed && l.Free(t)+held < cost:
+		o.RetryAfter = time.Duration(l.FreeAt(t, max(cost-held, 0)) - l.now)
 	}
 	return o
 }

@@ -47,7 +47,7 @@ func (m *Memory) Allows(rule *Rule, t, cost int64) bool {
 // Look is what a check of cost at t is told as long as it takes nothing, be it because another limit denies it.
 func (m *Memory) Look(rule *Rule, t, cost int64) Outcome {
 	if rule.Counts() {
-		return m.counted(rule).Outcome(rule, t, cost, m.Allows(rule, t, cost))
+		return m.counted(rule).Outcome(rule, t, cost, 0, m.Allows(rule, t, cost))
 	}
 	tat := m.position(rule)
 	end := rule.End(tat, t, rule.Length(cost))
@@ -91,5 +91,5 @@ func (m *Memory) count(rule *Rule, t, cost int64) Outcome {
 		m.ledger, m.rule = m.counted(rule), rule
 		m.ledger.Enter(t, cost, 0)
 	}
-	return m.counted(rule).Outcome(rule, t, cost, allowed)
+	return m.counted(rule).Outcome(rule, t, cost, 0, allowed)
 }

@@ -101,14 +101,14 @@ func TestDenialsOfAFullLedgerWalkItOnce(t *testing.T) {
 	l, rule, now := full(t)
 	times := 0
 	l.counts = asked{l.counts, &times}
-	l.Outcome(rule, now, 1, false)
+	l.Outcome(rule, now, 1, 0, false)
 	if times > 10*maxLog {
 		t.Errorf("the first denial asked %d times about %d entries", times, maxLog)
 	}
 	times = 0
 	allocs := testing.AllocsPerRun(20, func() {
 		for cost := range int64(maxLog) {
-			if o := l.Outcome(rule, now, cost+1, false); o.RetryAfter <= 0 {
+			if o := l.Outcome(rule, now, cost+1, 0, false); o.RetryAfter <= 0 {
 				t.Fatalf("a denial of %d says %+v", cost+1, o)
 			}
 		}
@@ -128,7 +128,7 @@ func BenchmarkDenialsOfAFullLedger(b *testing.B) {
 			l, rule, now := full(b)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				l.Outcome(rule, now, c.costs[i%len(c.costs)], false)
+				l.Outcome(rule, now, c.costs[i%len(c.costs)], 0, false)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func (l *ledger) fits(c *Check, now int64) bool {
 		_, inside := l.Permit(c.Extend, now)
 		return inside
 	}
-	return l.bare().Free(now) >= c.Cost
+	return l.place(now) >= c.Cost
 }
 
 // blocked is how long after now the replicas accept nothing: most of them have lost what they had stored, and what they had is to
@@ -118,7 +118,7 @@ func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int6
 		if by.SameNumbers(rule) {
 			return
 		}
-		rooms = take(next, rooms, rule, now, need)
+		rooms = take(next, rooms, rule, now, need, false)
 		rule, need = by, 0
 		l.adapt(next, rooms, rule, o.cfg)
 		free = next.Free(now)
@@ -137,7 +137,8 @@ func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int6
 	if goOn(b.rule); b.rule.Permits() {
 		return rooms
 	}
-	return take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))))
+	ahead := b.roomAhead(now, o.cfg)
+	return take(next, rooms, b.rule, now, max(0, min(need-have+ahead, next.Free(now))), ahead > 0)
 }
 
 // roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most as much as may be lost with its owner.
@@ -148,16 +149,23 @@ func (b *bucket) roomAhead(now int64, cfg *Config) int64 {
 	return min(int64(b.load.demand(now, cfg.Delta)), b.rule.Spare())
 }
 
-// takeAhead takes room for a busy key in the background, once a quarter is left of what it takes ahead.
+// takeAhead takes room for a busy key in the background, once a quarter is left of what it takes ahead and no check waits that has room.
 func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	l, ahead := b.ledger(), b.roomAhead(now, o.cfg)
-	if ahead == 0 || !l.current || b.pending() != nil || b.pausing(now) || l.find(b.rule, &Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
+	if ahead == 0 || !l.current || o.Waiting() > 1 || b.pending() != nil || b.pausing(now) || l.find(b.rule, &Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
 		return
 	}
-	next, _ := l.takeBack(b.rule, now, true)
-	if amount := min(ahead, next.Free(now)); amount > 0 {
-		o.write(b, next, take(next, nil, b.rule, now, amount), now, true, out)
+	good, free := l.asGood(b.rule, now), l.place(now)
+	for i := range l.rooms {
+		if good(&l.rooms[i]) {
+			free -= l.rooms[i].amount
+		}
 	}
+	if free <= 0 {
+		return
+	}
+	next, _ := l.takeBack(good)
+	o.write(b, next, take(next, nil, b.rule, now, min(ahead, next.Free(now)), true), now, true, out)
 }
 
 // nextWaiting is the first check from the i-th on that waits for the bucket and takes something new, its rule, and the place behind it; nil for no
@@ -200,7 +208,11 @@ func (o *Owner) needsRooms(b *bucket, c *Check) (needs bool) {
 // wait need; or with the permit that c extends. c is nil for no check.
 func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 	l := b.ledger()
-	next, have := l.takeBack(b.rule, now, !o.needsRooms(b, c))
+	keep := l.asGood(b.rule, now)
+	if o.needsRooms(b, c) {
+		keep = none
+	}
+	next, have := l.takeBack(keep)
 	var extended uint64
 	if c != nil {
 		extended = c.Extend
@@ -274,12 +286,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 			o.fail(err, out)
 			return
 		}
-		if limit.IsInTime(l.told) {
-			l.inTime = true
-		} else {
-			countBy(l.rooms, b.rule)
-			countBy(l.taken, b.rule)
-		}
+		l.inTime = l.inTime || limit.IsInTime(l.told)
 		if l.Reset() != reset { // another owner has emptied the bucket: nothing comes back across that
 			b.forgetReturns()
 			l.forgetRooms()
@@ -289,11 +296,15 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 		if l.as != l.latest {
 			l.readAnother(own)
 		}
+		if !limit.IsInTime(l.told) {
+			countBy(l.rooms, b.rule)
+		}
 		l.latest = l.as
 	} else {
 		l.Ledger, l.spare = l.written, l.Ledger
 		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.since == noCheck })
-		l.releaseAt, l.latest = 0, l.version
+		l.released()
+		l.latest = l.version
 		l.add(l.taken)
 		l.taken, l.version = nil, 0
 		l.adapt(l.Ledger, l.rooms, b.rule, o.cfg) // it may have changed meanwhile
@@ -304,7 +315,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 	}
 	o.noteEnded(b, p.askedAt)
 	l.written, l.told, l.as = nil, nil, 0
-	l.current, l.readAt = true, p.askedAt
+	l.current, l.readAt, l.tries = true, p.askedAt, 0
 	if l.penalties != nil {
 		l.penalties.writeAt = p.askedAt // what is to be written can be
 	}
@@ -312,7 +323,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 
 // outcome describes the bucket to a check. A denial says when the check passes if nothing else is admitted.
 func (l *ledger) outcome(b *bucket, c *Check, now int64, allowed bool, cfg *Config) limit.Outcome {
-	o := l.bare().Outcome(b.rule, now, c.Cost, allowed)
+	o := l.Outcome(b.rule, now, c.Cost, l.inRooms(now), allowed)
 	switch blocked := time.Duration(l.blocked(b, now, cfg)); {
 	case o.Allowed || o.Never:
 	case c.ended:
@@ -361,6 +372,7 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64, cfg *Config) bo
 		return false
 	}
 	l.rooms = append(l.rooms, room{rule: b.rule, by: b.rule, at: r.Start, until: r.End, amount: m.cost, ends: ends, since: now})
+	l.sum.known = false
 	l.releaseSoon(now, cfg)
 	return true
 }

@@ -28,12 +28,15 @@ type ledger struct {
 	trusted int64 // for how long it is taken for the latest where that only makes the limit stricter
 
 	releaseAt int64 // when to write the ledger without the rooms, unless a check takes them or a write comes before; 0 for not
+	tries     uint8 // how often that was tried since a majority has accepted something
 	inTime    bool  // it was told in time once, so every node can read that
 
 	written *limit.Ledger // by the write in flight, or given up
 	spare   *limit.Ledger // memory for the next one, or for what is there without the rooms; nil for none
 	taken   []room        // in it
 	version int64         // of it
+
+	sum roomSum
 
 	told []byte // the latest ledger that the claim in flight was told
 	as   int64  // its version
@@ -51,6 +54,7 @@ type room struct {
 	id        uint64 // of a permit or a hold
 	ends      int64  // it counts no more from then on
 	since     int64  // it came back then: it is none for a check read before; noCheck for one that goes back
+	ahead     bool   // a busy key has taken it ahead
 	expires   int64  // of a hold: when it does; 0 for no hold
 	extended  bool   // the permit was given before, and has been extended
 }
@@ -68,6 +72,7 @@ func (l *ledger) keepTaken() {
 			l.rooms = append(l.rooms, r)
 		}
 	}
+	l.sum.known = false
 	l.taken = slices.DeleteFunc(l.taken, func(r room) bool { return r.id != 0 })
 }
 
@@ -83,17 +88,32 @@ func (l *ledger) releaseUnclaimed(now int64, cfg *Config) {
 	l.releaseSoon(now, cfg)
 }
 
-// releaseSoon has what no check is given go back after Δ.
+// releaseSoon has what no check is given go back: after Δ what was written for one, and after ten times that what came back, which clients who leave
+// and come again are given.
 func (l *ledger) releaseSoon(now int64, cfg *Config) {
-	if l.releaseAt == 0 && l.unclaimed() {
-		l.releaseAt = now + cfg.Delta
+	soon := int64(math.MaxInt64)
+	for _, rooms := range [...][]room{l.rooms, l.taken} {
+		for i := range rooms {
+			switch r := &rooms[i]; {
+			case r.extended:
+			case r.ahead:
+				soon = min(soon, now+horizon)
+			case r.since != 0 && r.since != noCheck:
+				soon = min(soon, now+10*cfg.Delta)
+			default:
+				soon = min(soon, now+cfg.Delta)
+			}
+		}
+	}
+	if soon < math.MaxInt64 && (l.releaseAt == 0 || soon < l.releaseAt && l.tries == 0) {
+		l.releaseAt = soon
 	}
 }
 
 // unclaimed says whether something is stored that goes back, or may be: by a write that came to nothing. None may be in flight.
 func (l *ledger) unclaimed() bool {
-	return slices.ContainsFunc(l.rooms, func(r room) bool { return !r.extended }) ||
-		slices.ContainsFunc(l.taken, func(r room) bool { return r.id != 0 && !r.extended })
+	goes := func(r room) bool { return !r.extended }
+	return slices.ContainsFunc(l.rooms, goes) || slices.ContainsFunc(l.taken, goes)
 }
 
 // usable says whether a check at t can be given it now. A permit that has ended meanwhile is worth nothing, whenever it was asked for.
@@ -130,25 +150,49 @@ func (l *ledger) find(rule *limit.Rule, c *Check, now int64) int {
 
 // has says whether there is room for a check by the rule of the bucket. What others were given meanwhile, by a larger plan, may leave it no place.
 func (l *ledger) has(rule *limit.Rule, c *Check, now int64) bool {
-	return l.find(rule, c, now) >= 0 && (c.Extend != 0 || l.Free(now) >= 0 || l.bare().Free(now) >= c.Cost)
+	return l.find(rule, c, now) >= 0 && (c.Extend != 0 || l.Free(now) >= 0 || l.place(now) >= c.Cost)
 }
 
-// bare is the ledger without the rooms: what checks can be given, since a write takes back those that a check cannot be given as they are. It is
-// to be read before anything else is done.
-func (l *ledger) bare() *limit.Ledger {
-	if len(l.rooms) == 0 {
-		return l.Ledger
+// place is how much checks at now can be given: what is free, and all rooms, since a write takes back those that a check cannot be given as they are.
+func (l *ledger) place(now int64) int64 { return l.Free(now) + l.inRooms(now) }
+
+// inRooms is how much less of the ledger would count at now without the rooms.
+func (l *ledger) inRooms(now int64) (sum int64) {
+	for i := range l.rooms {
+		switch r := &l.rooms[i]; {
+		case !l.CountsInFull(now, r.until):
+			return l.without(now)
+		case r.extended, now >= r.ends, r.id != 0 && r.since == noCheck && !l.Lists(r.id): // that may never have been stored
+		default:
+			sum += r.amount
+		}
 	}
-	l.spare = l.without(l.Clone(l.spare))
-	return l.spare
+	return sum
 }
 
-// without takes the rooms out of a copy of the ledger.
-func (l *ledger) without(c *limit.Ledger) *limit.Ledger {
+// without is inRooms by a copy of the ledger: there, amounts cannot be added up. It is worked out once for checks that are given rooms by the same rule
+// one after the other.
+func (l *ledger) without(now int64) int64 {
+	if l.sum.at != now || !l.sum.known {
+		l.spare = l.bare(l.Clone(l.spare))
+		l.sum = roomSum{known: true, at: now, tokens: l.spare.Free(now) - l.Free(now)}
+	}
+	return l.sum.tokens
+}
+
+// bare takes the rooms out of a copy of the ledger.
+func (l *ledger) bare(c *limit.Ledger) *limit.Ledger {
 	for i := range l.rooms {
 		l.rooms[i].out(c)
 	}
 	return c
+}
+
+// A roomSum is what the rooms have, by the rule of the bucket.
+type roomSum struct {
+	known  bool
+	at     int64
+	tokens int64
 }
 
 // spend gives a check by a rule the room that find has found, or part of it, and says which.
@@ -156,6 +200,9 @@ func (l *ledger) spend(rule *limit.Rule, c *Check, now int64) (given room) {
 	i := l.find(rule, c, now)
 	r := &l.rooms[i]
 	given = *r
+	if l.sum.tokens -= c.Cost; r.by != rule {
+		l.sum.known = false
+	}
 	if r.amount -= c.Cost; r.amount == 0 || r.extended {
 		l.rooms = slices.Delete(l.rooms, i, i+1)
 	}
@@ -163,13 +210,13 @@ func (l *ledger) spend(rule *limit.Rule, c *Check, now int64) (given room) {
 }
 
 // take enters amount into a ledger that is to be written and stands under the rule, and adds the room.
-func take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64) []room {
+func take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64, ahead bool) []room {
 	if amount == 0 {
 		return rooms
 	}
 	at := next.Enter(now, amount, 0)
 	_, until := rule.Slot(at)
-	return append(rooms, room{rule: rule, by: rule, at: at, until: until, amount: amount, ends: rule.Ends(at)})
+	return append(rooms, room{rule: rule, by: rule, at: at, until: until, amount: amount, ends: rule.Ends(at), ahead: ahead})
 }
 
 // takeListed enters the permit or the hold of a check, and adds it, as take does.
@@ -194,7 +241,7 @@ func (l *ledger) inTokens(cfg *Config) bool {
 
 // adapt puts a ledger under another rule of the bucket, with the rooms that were entered into it.
 func (l *ledger) adapt(of *limit.Ledger, rooms []room, rule *limit.Rule, cfg *Config) {
-	if !l.inTokens(cfg) {
+	if l.sum.known = false; !l.inTokens(cfg) {
 		of.Adapt(rule)
 		return
 	}
@@ -209,14 +256,13 @@ func countBy(rooms []room, rule *limit.Rule) {
 	}
 }
 
-// takeBack is a copy of the ledger without the rooms, which go back with it. The one of the entry to which admissions at now by the rule belong
-// stays if keep says so, and have is what it holds.
-func (l *ledger) takeBack(rule *limit.Rule, now int64, keep bool) (next *limit.Ledger, have int64) {
-	next, l.spare = l.Clone(l.spare), nil
+// takeBack is a copy of the ledger without the rooms, which go back with it, but for those that keep says stay; have is what these hold.
+func (l *ledger) takeBack(keep func(*room) bool) (next *limit.Ledger, have int64) {
+	next, l.spare, l.sum.known = l.Clone(l.spare), nil, false
 	for i := range l.rooms {
 		r := &l.rooms[i]
 		switch {
-		case keep && l.stays(r, rule, now):
+		case keep(r):
 			have += r.amount
 		default:
 			r.out(next)
@@ -229,11 +275,14 @@ func (l *ledger) takeBack(rule *limit.Rule, now int64, keep bool) (next *limit.L
 	return next, have
 }
 
-// stays says whether checks at now by the rule can be given the room as well as a new one.
-func (l *ledger) stays(r *room, rule *limit.Rule, now int64) bool {
+// asGood says which rooms checks at now by the rule can be given as well as new ones: those of the entry to which admissions belong.
+func (l *ledger) asGood(rule *limit.Rule, now int64) func(*room) bool {
 	at, _ := rule.Slot(l.Time(now))
-	return r.at == at && r.id == 0 && r.since == 0 && r.rule.SameNumbers(rule)
+	return func(r *room) bool { return r.at == at && r.id == 0 && r.since == 0 && r.rule.SameNumbers(rule) }
 }
+
+// none is for rooms of which none stays.
+func none(*room) bool { return false }
 
 // out takes the room out of a ledger of this owner. A permit that was extended stays: its client is inside.
 func (r *room) out(l *limit.Ledger) {
@@ -280,6 +329,7 @@ func (l *ledger) hears(a *Answer) {
 
 // add adds rooms that have been stored.
 func (l *ledger) add(rooms []room) {
+	l.sum.known = false
 	for _, r := range rooms {
 		i := slices.IndexFunc(l.rooms, func(o room) bool {
 			return o.at == r.at && o.id == 0 && o.since == 0 && r.id == 0 && o.rule.SameNumbers(r.rule)
@@ -288,24 +338,28 @@ func (l *ledger) add(rooms []room) {
 			l.rooms = append(l.rooms, r)
 		} else {
 			l.rooms[i].amount += r.amount
+			l.rooms[i].ahead = l.rooms[i].ahead || r.ahead
 		}
 	}
 }
 
 // busyUntil is until when something is stored that no check was given, or may be: it would be lost with the bucket.
 func (l *ledger) busyUntil() (until int64) {
-	for _, r := range l.rooms {
-		if !r.extended {
-			until = max(until, r.ends)
-		}
-	}
-	for _, r := range l.taken {
-		if r.id != 0 && !r.extended {
-			until = max(until, r.ends)
+	for _, rooms := range [...][]room{l.rooms, l.taken} {
+		for i := range rooms {
+			if r := &rooms[i]; !r.extended {
+				until = max(until, r.ends)
+			}
 		}
 	}
 	return until
 }
 
 // forgetRooms is for a ledger of which nothing counts any more that was stored.
-func (l *ledger) forgetRooms() { l.rooms, l.releaseAt = nil, 0 }
+func (l *ledger) forgetRooms() {
+	l.rooms, l.sum.known = nil, false
+	l.released()
+}
+
+// released is for a ledger that has been stored without what goes back.
+func (l *ledger) released() { l.releaseAt, l.tries = 0, 0 }

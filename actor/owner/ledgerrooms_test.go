@@ -430,3 +430,184 @@ func TestHoldThatGoesBackLeavesPlace(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What comes back to its owner comes back although another one has written the ledger meanwhile: there, the admission is nobody's own.
+func TestReturnedAfterAnotherOwner(t *testing.T) {
+	for name, l := range day(t) {
+		rule := ruleFor(t, l)
+		if !rule.TakesReceipts() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			tr := newTroupe(t, 3)
+			a, b := tr.enter('A'), tr.enter('B')
+			a.quickAll()
+			b.quickAll()
+			r := a.admitted(a.check(5, rule))
+			a.pass(second)
+			b.admitted(b.check(1, rule))
+			a.pass(second)
+			a.left(rule)
+			a.returned(r)
+			if got := a.left(rule); got != 9 {
+				t.Errorf("%d of 10 are left to the owner, and one is spent", got)
+			}
+			a.pass(3 * second)
+			if got := tr.enter('C').left(rule); got != 9 {
+				t.Errorf("%d of 10 are left to another one, and one is spent", got)
+			}
+		})
+	}
+}
+
+// Neither is a settlement less, because something came back in the same window that another owner has written.
+func TestReturnedBesideAHold(t *testing.T) {
+	rule := ruleFor(t, day(t)["fixed window"])
+	for _, settled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("settled first %v", settled), func(t *testing.T) {
+			tr := newTroupe(t, 3)
+			a, b := tr.enter('A'), tr.enter('B')
+			a.quickAll()
+			b.quickAll()
+			r := a.admitted(a.check(3, rule))
+			b.admitted(b.check(1, rule))
+			h := a.holds(6, 1000*second, rule)
+			back := func() {
+				a.returned(r)
+				a.pass(3 * second)
+			}
+			if !settled {
+				back()
+			}
+			before := tr.enter('C').left(rule)
+			a.settles(h, limit.Settlement{Used: 0}, rule)
+			if after := tr.enter('D').left(rule); after != before+6 {
+				t.Errorf("%d were left before 6 came back, and %d are", before, after)
+			}
+			if settled {
+				back()
+			}
+			if got := tr.enter('E').left(rule); got != 9 {
+				t.Errorf("%d of 10 are left in the end, and one is spent", got)
+			}
+		})
+	}
+}
+
+// A write whose answers come too late, or not at all, is looked for although nobody asks for the key again.
+func TestUnheardAndNobodyAsks(t *testing.T) {
+	for name, l := range day(t) {
+		t.Run(name, func(t *testing.T) {
+			rule := ruleFor(t, l)
+			tr := newTroupe(t, 3)
+			a := tr.enter('A')
+			a.checkBy(15*ms, 4, rule)
+			a.deliver(0, 1, 2)
+			a.storedUnheard(0, 1, 2)
+			a.quickAll()
+			a.pass(10 * second)
+			if idle, _ := a.owner.Idle(a.clock()); !idle {
+				t.Error("the owner cannot be forgotten")
+			}
+			if got := tr.enter('B').left(rule); got != 10 {
+				t.Errorf("%d of 10 are left, and nothing was ever admitted", got)
+			}
+		})
+	}
+}
+
+// While no replica answers, what goes back is tried less and less often.
+func TestGoesBackLessOftenInAnOutage(t *testing.T) {
+	for name, l := range day(t) {
+		t.Run(name, func(t *testing.T) {
+			rule := ruleFor(t, l)
+			a := newTroupe(t, 3).enter('A')
+			a.checkBy(15*ms, 4, rule)
+			a.deliver(0, 1, 2)
+			before := len(a.sent)
+			for end := a.now + 600*second; a.due() <= end; {
+				a.now = max(a.now, a.due())
+				a.wake()
+			}
+			if n := len(a.sent) - before; n == 0 || n > 100 {
+				t.Errorf("%d messages in ten minutes", n)
+			}
+		})
+	}
+}
+
+// A key that is busy in bursts keeps what it has taken ahead from one to the next, and clients that come back are given what they have left: so they write
+// and wait no more often than they must.
+func TestRoomIsKeptForThoseWhoComeAgain(t *testing.T) {
+	asks := func(a *stage, rule *limit.Rule) (waited bool, tag int) {
+		before := len(a.sent)
+		a.quick = nil
+		tag = a.check(1, rule)
+		_, answered := a.reply(tag)
+		for i := before; i < len(a.post); i++ {
+			a.bring(a.post[i], 0)
+		}
+		a.quickAll()
+		return !answered, tag
+	}
+	t.Run("bursts", func(t *testing.T) {
+		rule := ruleFor(t, limit.Limit{Name: "hot", Algorithm: limit.SlidingWindow, Capacity: 10_000, Window: 10 * time.Minute})
+		a := newTroupe(t, 1).enter('A')
+		n, waited := 0, 0
+		for range 60 {
+			for range 20 {
+				if w, _ := asks(a, rule); w {
+					waited++
+				}
+				n++
+				a.pass(2 * ms)
+			}
+			a.pass(960 * ms)
+		}
+		if waited > n/20 || len(a.sent) > n/5 {
+			t.Errorf("of %d checks %d waited, and there were %d messages", n, waited, len(a.sent))
+		}
+	})
+	t.Run("returns", func(t *testing.T) {
+		rule := ruleFor(t, day(t)["sliding window"])
+		a := newTroupe(t, 1).enter('A')
+		for range 100 {
+			_, tag := asks(a, rule)
+			r := a.admitted(tag)
+			a.pass(50 * ms)
+			a.returned(r)
+			a.pass(200 * ms)
+		}
+		if len(a.sent) > 10 {
+			t.Errorf("%d messages for 100 checks", len(a.sent))
+		}
+	})
+}
+
+// BenchmarkWaitingHolds has so many holds wait for one write.
+func BenchmarkWaitingHolds(b *testing.B) {
+	for name, l := range map[string]limit.Limit{
+		"bucket": {Name: "l", Capacity: 100_000, Refill: limit.Refill{Tokens: 1, Per: 100 * time.Second}, Holds: limit.Holds{Longest: time.Hour}},
+		"log":    {Name: "l", Algorithm: limit.SlidingLog, Capacity: 1000, Window: 24 * time.Hour, Holds: limit.Holds{Longest: time.Hour}},
+	} {
+		for _, n := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("%s, %d", name, n), func(b *testing.B) {
+				rule := ruleFor(b, l)
+				for b.Loop() {
+					b.StopTimer()
+					a := newTroupe(b, 1).enter('A')
+					for range n {
+						a.owner.Check(owner.Check{Tag: a.tag(), At: a.clock(), Deadline: a.clock() + hour, Rules: []*limit.Rule{rule}, Cost: 1, Hold: 600 * second}, &a.out)
+					}
+					a.after()
+					a.deliver(0)
+					m := a.post[len(a.post)-1]
+					m.Now = a.clock()
+					answer := understood(a.replicas[0].reserve(m, a.now, a.bounds), 0, m)
+					b.StartTimer()
+					a.owner.Answer(answer, a.clock(), &a.out)
+				}
+			})
+		}
+	}
+}

@@ -167,3 +167,61 @@ func TestOwnersOfTwoLevels(t *testing.T) {
 		t.Errorf("%d of 10 are left of the fast plan once all has come back", c.left(fast))
 	}
 }
+
+// storedUnheard stores the last message of an owner at those replicas, and it hears nothing of that.
+func (s *stage) storedUnheard(replicas ...int) {
+	m := s.post[len(s.post)-1]
+	m.Now = s.clock()
+	for _, i := range replicas {
+		s.replicas[i].reserve(m, s.now, s.bounds)
+	}
+	s.now += 30 * ms
+	s.wake()
+}
+
+// looks asks for nothing; a claim goes to those replicas alone.
+func (s *stage) looks(rule *limit.Rule, replicas ...int) {
+	s.tb.Helper()
+	s.quick = nil
+	if tag := s.check(0, rule); len(s.post) > 0 {
+		if _, answered := s.reply(tag); !answered {
+			s.deliver(replicas...)
+		}
+		s.decision(tag)
+	}
+}
+
+// What was written in time goes back as so much time, although a claim in between was told a ledger in tokens, or none, when another plan was asked for.
+func TestUnheardBesideOtherLedgers(t *testing.T) {
+	fast, slow := plans(t)
+	for name, order := range map[string][2]*limit.Rule{"fast, then slow": {fast, slow}, "slow, then fast": {slow, fast}} {
+		for before, spent := range map[string]int64{"nothing": 0, "tokens": 5} {
+			t.Run(name+", "+before+" before", func(t *testing.T) {
+				first, then := order[0], order[1]
+				tr := newTroupe(t, 3)
+				if spent > 0 {
+					o := tr.enter('O')
+					o.cfg.LedgersInTokens = func() bool { return true }
+					o.quickAll()
+					o.admitted(o.check(spent, first))
+				}
+				a := tr.enter('A')
+				a.checkBy(5*ms, 4, first)
+				a.deliver(0, 1)
+				a.storedUnheard(0)
+				a.looks(then, 1, 2)
+				a.now += 2 * second
+				a.looks(then, 0, 1)
+				a.quickAll()
+				a.pass(2 * second)
+				got, want := tr.enter('B').left(first), 10-spent
+				if spent > 0 && then == fast { // tokens come back at the refill of whoever asks
+					want = got
+				}
+				if got != want {
+					t.Errorf("%d of 10 are left, and %d were admitted", got, spent)
+				}
+			})
+		}
+	}
+}

@@ -48,31 +48,43 @@ func (o *Owner) bucketToChange(rule *limit.Rule, out *Out) *bucket {
 }
 
 // writeUnclaimed writes the ledger without the rooms that no check was given, when no check has done so for a while: other owners are
-// to know, and the bucket can be forgotten then. A busy key keeps what it takes ahead.
+// to know, and the bucket can be forgotten then. What was taken ahead stays while the key is in use. If nothing is accepted, it is tried less and less often.
 func (o *Owner) writeUnclaimed(b *bucket, now int64, out *Out) {
 	l := b.ledger()
 	if l == nil || l.releaseAt == 0 || now < l.releaseAt || b.pending() != nil {
 		return
 	}
-	l.releaseAt = now + o.cfg.Delta // for another try
-	ahead := b.roomAhead(now, o.cfg) > 0
+	good := l.asGood(b.rule, now)
+	keep := func(r *room) bool { return r.ahead && now < b.load.at+horizon && good(r) }
 	switch {
 	case !l.unclaimed():
-		l.releaseAt = 0
+		l.released()
 	case l.busyUntil() <= now: // it has ended
 		l.taken = nil
 		l.forgetRooms()
-	case o.Waiting() > 0, b.pausing(now), ahead && l.allStay(b.rule, now):
+	case len(l.taken) == 0 && !slices.ContainsFunc(l.rooms, func(r room) bool { return !keep(&r) }):
+		l.releaseAt = b.load.at + horizon
+		for i := range l.rooms {
+			l.releaseAt = min(l.releaseAt, l.rooms[i].until)
+		}
+	case o.Waiting() > 0, b.pausing(now), l.blocked(b, now, o.cfg) > 0:
+		l.tryLater(now, o.cfg)
 	case !l.current:
+		l.tryLater(now, o.cfg)
 		l.written = nil
 		o.claim(b, now, out)
 	default:
-		next, _ := l.takeBack(b.rule, now, ahead)
+		l.tryLater(now, o.cfg)
+		next, _ := l.takeBack(keep)
 		o.write(b, next, nil, now, true, out)
 	}
 }
 
-// allStay says whether nothing would go back with a write that keeps what checks at now by the rule can be given.
-func (l *ledger) allStay(rule *limit.Rule, now int64) bool {
-	return !slices.ContainsFunc(l.rooms, func(r room) bool { return !l.stays(&r, rule, now) })
+// mostTries bounds how long it is put off: by 2⁷ Δ.
+const mostTries = 7
+
+// tryLater puts off what goes back, each time by twice as long.
+func (l *ledger) tryLater(now int64, cfg *Config) {
+	l.releaseAt = now + cfg.Delta<<l.tries
+	l.tries = min(l.tries+1, mostTries)
 }

@@ -209,8 +209,8 @@ func ofCountedBuckets() []Mutant { //nolint:funlen // a list
 			Why:  "an owner that has not heard of the new level reads that it is there; in tokens, what it goes on from would come back at the refill of whoever reads it next",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "\t\t\tl.inTime = true\n",
-				New:  "",
+				Old:  "l.inTime = l.inTime || limit.IsInTime(l.told)",
+				New:  "_ = limit.IsInTime",
 			}},
 			Caught: []Hunt{story("TestOwnersOfTwoLevels", `shown in layout 3`)},
 		},

@@ -19,7 +19,7 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 			Why:  "a larger plan may spend what a room of a smaller one stood in; given all the same, the smaller plan admits more than it allows",
 			Edits: []Edit{{
 				File: "actor/owner/ledger.go",
-				Old:  "(c.Extend != 0 || l.Free(now) >= 0 || l.bare().Free(now) >= c.Cost)",
+				Old:  "(c.Extend != 0 || l.Free(now) >= 0 || l.place(now) >= c.Cost)",
 				New:  "(c.Extend != 0 || l.Free(now) >= 0 || true)",
 			}},
 			Caught: []Hunt{story("TestRoomOfASmallerPlan", `is admitted, and 6`)},
@@ -79,8 +79,8 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 			Why:  "what a bucket has left is what a write would find, which takes back what no check was given",
 			Edits: []Edit{{
 				File: "actor/owner/ledger.go",
-				Old:  "\tif len(l.rooms) == 0 {\n",
-				New:  "\tif len(l.rooms) >= 0 {\n",
+				Old:  "\t\t\tsum += r.amount\n",
+				New:  "",
 			}},
 			Caught: []Hunt{story("TestWrittenTooLateGoesBack", `before it goes back`)},
 		},
@@ -99,10 +99,49 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 			Why:  "a hold that goes back takes nobody's place",
 			Edits: []Edit{{
 				File: "actor/owner/holding.go",
-				Old:  "l.bare().FullOfHolds(now)",
+				Old:  "l.fullOfHolds(now)",
 				New:  "l.FullOfHolds(now)",
 			}},
 			Caught: []Hunt{story("TestHoldThatGoesBackLeavesPlace", `overloaded`)},
+		},
+		{
+			Name: "what came back of an entry that another owner wrote",
+			Why:  "an admission stands in an entry of nobody once another owner has written the ledger; looked for among the owner's own, what it gives back is lost, or another one's",
+			Edits: []Edit{{
+				File: "actor/limit/enter.go",
+				Old:  "range [...]bool{mine, !mine} {",
+				New:  "range [...]bool{mine} {",
+			}},
+			Caught: []Hunt{story("TestReturnedAfterAnotherOwner", `and one is spent`), story("TestReturnedBesideAHold", `are|one is spent`)},
+		},
+		{
+			Name: "unheard, and nobody asks",
+			Why:  "a write of which no answer came may be stored; it is looked for although nobody asks for the key again",
+			Edits: []Edit{{
+				File: "actor/owner/ledger.go",
+				Old:  "slices.ContainsFunc(l.rooms, goes) || slices.ContainsFunc(l.taken, goes)",
+				New:  "slices.ContainsFunc(l.rooms, goes)",
+			}},
+			Caught: []Hunt{story("TestUnheardAndNobodyAsks", `nothing was ever admitted`)},
+		},
+		{
+			Name: "tried without a pause",
+			Why:  "what goes back is tried less and less often while no replica answers; otherwise an outage makes every key send ten times a second",
+			Edits: []Edit{{
+				File: "actor/owner/permits.go",
+				Old:  "cfg.Delta<<l.tries",
+				New:  "cfg.Delta",
+			}},
+			Caught: []Hunt{story("TestGoesBackLessOftenInAnOutage", `messages in ten minutes`)},
+		},
+		{
+			Name: "taken ahead for one burst",
+			Why:  "a key that is busy in bursts keeps what it has taken ahead; given back after each, every burst waits for a write",
+			Edits: []Edit{
+				{File: "actor/owner/permits.go", Old: "r.ahead && now < b.load.at+horizon", New: "r.ahead && now < b.load.at+o.cfg.Delta"},
+				{File: "actor/owner/ledger.go", Old: "soon = min(soon, now+horizon)", New: "soon = min(soon, now+cfg.Delta)"},
+			},
+			Caught: []Hunt{story("TestRoomIsKeptForThoseWhoComeAgain", `waited, and there were`)},
 		},
 	}
 }
