@@ -365,7 +365,7 @@ var leaseSettings = []sized{
 	{setting: setting{
 		name: "an edge that takes back", capacity: 6, ticks: 4, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, returns: 1,
 		edging: edging{lone: true, leases: []wish{{cost: 3, life: 3}}, takes: 3, yields: 1, regrets: 2, keeps: 1},
-	}},
+	}, large: true},
 	{setting: setting{
 		name: "who knows no positions", capacity: 6, ticks: 5, checks: [owners][]int64{{3, 3}, {}}, epsMax: 1,
 		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}}, takes: 2},
@@ -373,7 +373,7 @@ var leaseSettings = []sized{
 	{setting: setting{
 		name: "two that know no positions, and an edge", capacity: 8, ticks: 3, checks: [owners][]int64{{2}, {2}}, epsMax: 1,
 		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}, {cost: 2, life: 3}, {owner: 1, cost: 1, life: 1, after: 2}}, takes: 4},
-	}},
+	}, large: true},
 	{setting: setting{
 		name: "receipts beside who knows no positions", capacity: 6, ticks: 4, checks: [owners][]int64{{2, 3}, {}}, epsMax: 1, returns: 1,
 		edging: edging{lone: true, leases: []wish{{cost: 2, life: 1, after: 2}}, takes: 2},

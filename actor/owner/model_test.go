@@ -37,7 +37,7 @@ var settings = []sized{
 	{setting: setting{
 		name: "checks that do not wait", capacity: 2,
 		ticks: 2, checks: [owners][]int64{{1}, {2}}, epsMax: 1, patience: 1,
-	}},
+	}, large: true},
 	{setting: setting{
 		name: "clocks that differ", capacity: 2,
 		ticks: 2, checks: [owners][]int64{{1}, {1}}, epsMax: 1, clock: [owners]int64{0, 1},
