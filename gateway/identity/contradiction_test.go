@@ -183,6 +183,7 @@ func FuzzContradiction(f *testing.F) {
 	f.Add("Bearer a", "Bearer b", "jwt=1", "jwt=2", "api_key=1&api_key=2")
 	f.Add("", "", "jwt", "jwt=1", "")
 	f.Add("", "", "jwt= 1", "jwt=1", "")
+	f.Add("", "", "jwt\n", "jwt=1", "")
 	f.Add("Bearer\ta", "", ";;jwt", `jwt="1"; jwt=1`, "api_key=%31&&api_key=1;")
 	fuzzed := everywhere(f)
 	f.Fuzz(func(t *testing.T, one, two, cookies, more, query string) {

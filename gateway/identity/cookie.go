@@ -33,11 +33,11 @@ func readCookie(lines []string, name string) (value string, several, all bool) {
 			}
 			var one string
 			one, line, _ = strings.Cut(line, ";")
-			n, v, _ := strings.Cut(trim(one), "=")
-			if trim(n) != name {
+			n, v, _ := strings.Cut(trimCookie(one), "=")
+			if trimCookie(n) != name {
 				continue
 			}
-			without, with := unwrap(trim(v)), unwrap(v)
+			without, with := unwrap(trimCookie(v)), unwrap(v)
 			if has && (without != value || with != spaced) {
 				return value, true, true
 			}
@@ -46,6 +46,9 @@ func readCookie(lines []string, name string) (value string, several, all bool) {
 	}
 	return value, false, true
 }
+
+// trimCookie takes away the space around s. There are no ends of lines in what comes over HTTP; where they are all the same, servers take them for space.
+func trimCookie(s string) string { return strings.Trim(s, " \t\r\n") }
 
 // unwrap takes away the quotation marks around a value.
 func unwrap(s string) string {
