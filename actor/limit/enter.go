@@ -41,9 +41,13 @@ func (l *Ledger) Take(by *Rule, at, amount int64) {
 }
 
 // takeOut takes amount, which is there, out of the entry of that time by the owner's clock, or not, and what is missing in it out of the other one: when
-// another owner has written the ledger, all that was entered before is nobody's own.
+// another owner has written the ledger, all that was entered before is nobody's own. An entry that has ended by the owner's clock has nothing more to
+// give: what another clock shows may be earlier, so the other entry may count there still.
 func (l *Ledger) takeOut(at int64, mine bool, amount int64) {
 	for _, own := range [...]bool{mine, !mine} {
+		if own != mine && l.now >= l.counts.Ends(at) {
+			return
+		}
 		if i := l.entryOf(at, own); i >= 0 {
 			part := min(amount, l.entries[i].Amount)
 			l.entries[i].Amount -= part
@@ -62,9 +66,12 @@ func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Lists says whether a permit or a hold is there, also one that counts no more.
-func (l *Ledger) Lists(id uint64) bool {
-	return l.holds.at(id) >= 0 || slices.ContainsFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
+// Takes says whether a permit or a hold is there that takes something, and was not freed when it expired.
+func (l *Ledger) Takes(id uint64) bool {
+	if i := l.holds.at(id); i >= 0 {
+		return !l.holds[i].Freed
+	}
+	return slices.ContainsFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
 }
 
 // Remove takes a permit or a hold out and says whether it was there.

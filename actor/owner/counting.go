@@ -165,7 +165,9 @@ func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 		return
 	}
 	next, _ := l.takeBack(good)
-	o.write(b, next, take(next, nil, b.rule, now, min(ahead, next.Free(now)), true), now, true, out)
+	if rooms := take(next, nil, b.rule, now, min(ahead, next.Free(now)), true); rooms != nil {
+		o.write(b, next, rooms, now, true, out)
+	}
 }
 
 // nextWaiting is the first check from the i-th on that waits for the bucket and takes something new, its rule, and the place behind it; nil for no
@@ -279,7 +281,7 @@ func (o *Owner) stored(l *ledger, as *limit.Ledger) []byte {
 // accepted is for a claim or a write that a majority has accepted.
 func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 	l := b.ledger()
-	b.held = segment{p.From, p.To}
+	b.held, l.sum.known = segment{p.From, p.To}, false
 	if p.Claim {
 		reset := l.Reset()
 		if err := l.Read(l.told, o.id); err != nil {

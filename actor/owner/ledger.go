@@ -158,11 +158,15 @@ func (l *ledger) place(now int64) int64 { return l.Free(now) + l.inRooms(now) }
 
 // inRooms is how much less of the ledger would count at now without the rooms.
 func (l *ledger) inRooms(now int64) (sum int64) {
+	if len(l.rooms) == 0 {
+		return 0
+	}
+	l.Free(now) // frees what has expired
 	for i := range l.rooms {
 		switch r := &l.rooms[i]; {
 		case !l.CountsInFull(now, r.until):
 			return l.without(now)
-		case r.extended, now >= r.ends, r.id != 0 && r.since == noCheck && !l.Lists(r.id): // that may never have been stored
+		case r.extended, now >= r.ends, r.id != 0 && r.since == noCheck && !l.Takes(r.id): // that may never have been stored
 		default:
 			sum += r.amount
 		}
@@ -211,7 +215,7 @@ func (l *ledger) spend(rule *limit.Rule, c *Check, now int64) (given room) {
 
 // take enters amount into a ledger that is to be written and stands under the rule, and adds the room.
 func take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64, ahead bool) []room {
-	if amount == 0 {
+	if amount <= 0 {
 		return rooms
 	}
 	at := next.Enter(now, amount, 0)

@@ -143,5 +143,25 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 			},
 			Caught: []Hunt{story("TestRoomIsKeptForThoseWhoComeAgain", `waited, and there were`)},
 		},
+		{
+			Name: "what has ended comes back from others",
+			Why:  "an entry has nothing to give once it has ended; taken out of that of another clock, others admit again what was admitted",
+			Edits: []Edit{{
+				File: "actor/limit/enter.go",
+				Old:  "if own != mine && l.now >= l.counts.Ends(at) {",
+				New:  "if false && l.now >= l.counts.Ends(at) {",
+			}},
+			Caught: []Hunt{story("TestNothingComesBackBehindTheWindow", `in one window by its clock`)},
+		},
+		{
+			Name: "a freed hold is there twice",
+			Why:  "what a hold had that was freed when it expired is free already; counted once more, a small plan is given what it has not",
+			Edits: []Edit{{
+				File: "actor/limit/enter.go",
+				Old:  "return !l.holds[i].Freed",
+				New:  "return true",
+			}},
+			Caught: []Hunt{story("TestFreedHoldIsThereOnce", `and 60 are spent`)},
+		},
 	}
 }
