@@ -77,6 +77,25 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestWhoIsLeftEndsBeforeARecovery$", Says: `ended: map`}},
 		},
 		{
+			Name: "a recovery passes over who is silent",
+			Why:  "a node that only gossip knows may know what the lost ones agreed on; for a moment gossip takes it for dead",
+			Edits: []Edit{{
+				File: "ring/cluster/recovery/survey.go",
+				Old:  "if p.Cluster == s.Cluster.String() && !member",
+				New:  "if p.Alive && p.Cluster == s.Cluster.String() && !member",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryWaitsForWhoIsSilent$", Says: `is not waited for`}},
+		},
+		{
+			Name: "a recovery removes whom nobody let in",
+			Why:  "a node that is no member by what is agreed cannot be removed by it; a recovery that names it would agree on nothing",
+			Edits: []Edit{
+				{File: "ring/agreed/recovery.go", Old: "\tslices.SortFunc(what.Lost, ring.NodeID.Compare)", New: "\twhat.Lost = slices.SortedFunc(maps.Keys(gone), ring.NodeID.Compare)"},
+				{File: "ring/agreed/recovery.go", Old: "\t\"slices\"\n", New: "\t\"maps\"\n\t\"slices\"\n"},
+			},
+			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestPlanRecovery$", Says: `removed`}},
+		},
+		{
 			Name: "a recovery in two steps",
 			Why:  "a node that leads alone has the recovery agreed; cut off between the two, it goes on with the moves of the lost nodes",
 			Edits: []Edit{

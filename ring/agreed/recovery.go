@@ -1,7 +1,6 @@
 package agreed
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -14,23 +13,26 @@ type Recovery struct {
 }
 
 // PlanRecovery assigns the partitions that begin anew to surviving nodes: all partitions if raft has lost its majority, otherwise
-// those that keep too few replicas. It is pure.
+// those that keep too few replicas. Those of gone who are no members are removed from nothing. It is pure.
 //
 // With raft's majority lost, counting the surviving replicas proves nothing, not even where all survive: the lost nodes may have
 // agreed on another replica set, in an epoch that no survivor has heard of.
 func PlanRecovery(s *State, gone map[ring.NodeID]Node, epochs []uint64, raftLost bool) (*Recover, Recovery, error) {
 	var members []ring.Member
+	what := &Recover{Raft: raftLost}
 	for id, n := range s.Nodes {
-		if _, lost := gone[id]; !lost {
+		if _, lost := gone[id]; lost {
+			what.Lost = append(what.Lost, id)
+		} else {
 			members = append(members, ring.Member{ID: id, Zone: n.Zone})
 		}
 	}
+	slices.SortFunc(what.Lost, ring.NodeID.Compare)
 	current := s.Table.Sets()
 	sets, err := ring.Assign(current, members, len(current), ring.Replication(len(members), s.Replicas))
 	if err != nil {
 		return nil, Recovery{}, err
 	}
-	what := &Recover{Lost: slices.SortedFunc(maps.Keys(gone), ring.NodeID.Compare), Raft: raftLost}
 	var done Recovery
 	for p, place := range s.Table.Places {
 		left := 0

@@ -314,29 +314,54 @@ func hearing(all ...*chair) (did func() bool) {
 
 // Those who are lost may have let a node in of whom the one that recovers has not heard. It is alive, and knows more.
 func TestRecoveryMissesNobody(t *testing.T) {
+	left, late, lost := letInByTheLost(t)
+	if err := refusedRecovery(t, left, "b", "c"); !errors.Is(err, agreed.ErrStale) || !strings.Contains(err.Error(), `"d"`) {
+		t.Fatalf("a node that the lost ones have let in is left out: %v", err)
+	}
+	recovered(t, []*chair{late}, lost...)
+	for _, ch := range []*chair{left, late} {
+		ch.members(2)
+	}
+}
+
+// A node that the lost ones have let in, and that is silent, may only be slow. It is waited for, unless it is named as lost itself.
+func TestRecoveryWaitsForWhoIsSilent(t *testing.T) {
+	left, late, lost := letInByTheLost(t)
+	_, err := left.cluster.Recover(t.Context(), []string{"b", "c", "d"})
+	if !errors.Is(err, message.ErrAlive) || !strings.Contains(err.Error(), `"d"`) {
+		t.Fatalf("a node that is named as lost is alive: %v", err)
+	}
+	late.stop()
+	left.soon("gossip takes d for dead", func() bool { return !left.cluster.gossip.Alive(late.config.ID) })
+	_, err = left.cluster.Recover(t.Context(), []string{"b", "c"})
+	if !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"d"`) {
+		t.Fatalf("a node that the lost ones have let in is not waited for: %v", err)
+	}
+	recovered(t, []*chair{left}, append(lost, late)...)
+	left.members(1)
+}
+
+// letInByTheLost are a node that does not hear how two others let a fourth one in, the fourth one, and these two, which are lost then.
+func letInByTheLost(t *testing.T) (left, late *chair, lost []*chair) {
+	t.Helper()
 	r := newRig(t)
 	all := expecting(3, r.chairs(3)...)
 	startAll(all...)
 	for _, ch := range all {
 		ch.members(3)
 	}
-	cutRaft(t, all[0])
-	late := r.chair("d", 40)
-	late.config.Join = []string{all[1].config.BindGossip}
+	left, lost = all[0], all[1:]
+	cutRaft(t, left)
+	late = r.chair("d", 40)
+	late.config.Join = []string{lost[0].config.BindGossip}
 	startAll(late)
-	for _, ch := range all[1:] {
+	for _, ch := range lost {
 		ch.stop()
 	}
-	healRaft(t, all[0])
-	all[0].soon("gossip tells that d is a member", func() bool {
-		d := all[0].cluster.gossip.All()[late.config.ID]
-		return d.Alive && d.Cluster == all[0].cluster.State().Cluster.String()
+	healRaft(t, left)
+	left.soon("gossip tells that d is a member", func() bool {
+		d := left.cluster.gossip.All()[late.config.ID]
+		return d.Alive && d.Cluster == left.cluster.State().Cluster.String()
 	})
-	if err := refusedRecovery(t, all[0], "b", "c"); !errors.Is(err, agreed.ErrStale) || !strings.Contains(err.Error(), `"d"`) {
-		t.Fatalf("a node that the lost ones have let in is left out: %v", err)
-	}
-	recovered(t, []*chair{late}, all[1:]...)
-	for _, ch := range []*chair{all[0], late} {
-		ch.members(2)
-	}
+	return left, late, lost
 }

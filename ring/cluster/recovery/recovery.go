@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -84,7 +85,8 @@ func (r *Recoverer) LeaderHandlers() map[string]message.Handler {
 }
 
 // Recover makes a cluster of the surviving nodes. lost are the names or ids of all nodes that do not answer: they are removed for
-// ever, and the cluster never takes their disks back. Nodes that were removed already are passed over.
+// ever, and the cluster never takes their disks back. Nodes that were removed already are passed over. A node that the lost ones may
+// have let in, which only gossip knows, is named too if it does not answer.
 //
 // It is refused while a lost node answers or leads (ErrAlive), while another node does not answer or has not proved its disk
 // (ErrUnreachable), and where another node's raft log is longer than this one's (ErrStale): then run it there.
@@ -167,24 +169,38 @@ func (r *Recoverer) answerRecover(ctx context.Context, q recoverRequest) (messag
 	return message.Nothing{}, r.config.Agreement.Propose(ctx, agreed.Command{Recover: &q.Recover, By: q.By})
 }
 
-// goneNodes are the lost nodes that are still members. It is refused if one of them answers.
+// goneNodes are the lost nodes that were not removed before. It is refused if one of them answers.
 func (r *Recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []string) (map[ring.NodeID]agreed.Node, error) {
 	gone := map[ring.NodeID]agreed.Node{}
 	for _, name := range lost {
-		n, err := s.Find(name)
-		switch _, was := s.Removed[n.ID]; {
-		case err != nil && was:
-			continue
-		case err != nil:
+		nodes, err := r.named(s, name)
+		if err != nil {
 			return nil, err
-		case n.ID == r.config.ID:
-			return nil, fmt.Errorf("%w: %q is this node; run the recovery on a surviving node", message.ErrAlive, name)
 		}
-		p, err := message.Call[message.Pong](ctx, r.config.Peers, r.config.Directory.AddressOfNode(n), message.KindPing, message.Nothing{})
-		if err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err) {
-			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or do not name it as lost", message.ErrAlive, name, r.config.Directory.AddressOfNode(n))
+		for _, n := range nodes {
+			if n.ID == r.config.ID {
+				return nil, fmt.Errorf("%w: %q is this node; run the recovery on a surviving node", message.ErrAlive, name)
+			}
+			at := r.config.Directory.AddressOfNode(n)
+			p, err := message.Call[message.Pong](ctx, r.config.Peers, at, message.KindPing, message.Nothing{})
+			if err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err) {
+				return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or do not name it as lost", message.ErrAlive, name, at)
+			}
+			gone[n.ID] = n
 		}
-		gone[n.ID] = n
 	}
 	return gone, nil
+}
+
+// named are the nodes of a name or an id that were not removed before: a member, and those of whom only gossip tells.
+func (r *Recoverer) named(s *agreed.State, node string) ([]agreed.Node, error) {
+	n, err := s.Find(node)
+	named := slices.DeleteFunc(r.letIn(s), func(o agreed.Node) bool { return o.Name != node && o.ID != n.ID })
+	switch _, was := s.Removed[n.ID]; {
+	case err == nil:
+		return append(named, n), nil
+	case was, len(named) > 0:
+		return named, nil
+	}
+	return nil, err
 }

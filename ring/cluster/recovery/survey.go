@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,22 +164,30 @@ func (r *Recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[rin
 	return known, errors.Join(problems...)
 }
 
-// survivors are the other nodes that are not lost, at the addresses that gossip tells, or else at the agreed ones: the members,
-// and nodes of this cluster that only gossip knows, which the lost nodes may have let in.
+// survivors are the other nodes that are not lost, at the addresses that gossip tells, or else at the agreed ones.
 func (r *Recoverer) survivors(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
-	var survivors []agreed.Node
+	survivors := r.letIn(s)
 	for id, n := range s.Nodes {
-		if _, lost := gone[id]; !lost && id != r.config.ID {
+		if id != r.config.ID {
 			n.GRPC = r.config.Directory.AddressOfNode(n)
 			survivors = append(survivors, n)
 		}
 	}
+	return slices.DeleteFunc(survivors, func(n agreed.Node) bool {
+		_, lost := gone[n.ID]
+		return lost
+	})
+}
+
+// letIn are the nodes of this cluster that only gossip knows: those who are lost may have let them in. Whom gossip takes for dead may only be slow,
+// and may know what no other survivor does.
+func (r *Recoverer) letIn(s *agreed.State) (all []agreed.Node) {
 	for id, p := range r.config.Gossip.All() {
 		_, member := s.Nodes[id]
 		_, removed := s.Removed[id]
-		if p.Alive && p.Cluster == s.Cluster.String() && !member && !removed {
-			survivors = append(survivors, agreed.Node{ID: id, Name: p.Name, GRPC: p.GRPC})
+		if p.Cluster == s.Cluster.String() && !member && !removed {
+			all = append(all, agreed.Node{ID: id, Name: p.Name, GRPC: p.GRPC})
 		}
 	}
-	return survivors
+	return all
 }
