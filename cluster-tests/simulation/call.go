@@ -382,13 +382,13 @@ func (p *process) settle(c *call, attempt int) {
 	}
 }
 
-// settlesBy is by what a node settles the i-th limit of a hold: by its own document, or as the check defined it, whose definition stands
-// in the hold.
+// settlesBy is by what a node settles the i-th limit of a hold: by the plan that stands in the hold, as its own document has it, or as the check
+// defined it, whose definition stands there too.
 func (p *process) settlesBy(taken *call, i int) *limit.Rule {
 	if taken.rules[i].Inline {
 		return taken.rules[i]
 	}
-	return p.w.ruleOf(p.version(), taken.limits[i], taken.key, "")
+	return p.w.ruleOf(p.version(), taken.limits[i], taken.key, taken.plan)
 }
 
 // acrossChange says whether a bucket is under other numbers than those of the rule.

@@ -31,12 +31,15 @@ func (s *scenario) drawCounting() {
 		for range len(s.limits[0].rules) {
 			l.rules = append(l.rules, mustRule(one))
 			if d.percent(20) {
-				one.Capacity = min(max(1, one.Capacity*pick(&d, int64(1), 2, 3)/2), 500) // no more permits than there can be
+				one.Capacity = min(max(1, one.Capacity*pick(&d, int64(1), 2, 3)/2), mostListed)
 			}
 		}
 		s.limits = append(s.limits, l)
 	}
 }
+
+// mostListed is no more permits, and no more entries of a log, than there can be.
+const mostListed = 500
 
 // mostCounted bounds the checks of limits that count entries in one scenario.
 const mostCounted = 4000
@@ -77,6 +80,9 @@ func (l *loader) count(at int64, counted int, rule *limit.Rule) {
 	}
 	if d.percent(10) {
 		c.limits = []int{0, counted}
+		if d.percent(50) { // what the one that is asked first takes may be in vain
+			c.limits = []int{counted, 0}
+		}
 	}
 	id := l.call(at, c)
 	for d.percent(30) && rule.Permits() && len(c.limits) == 1 {

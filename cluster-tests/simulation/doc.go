@@ -21,7 +21,7 @@
 // what is not synced, clocks that are wrong, and processes that crash, freeze and restart with new identities. The network
 // delays, loses, repeats and reorders messages, and reports some as lost that have arrived.
 //
-// The package is larger than others (8,500 lines) because a world is one state machine: faults, steps and checks all read
+// The package is larger than others (9,300 lines) because a world is one state machine: faults, steps and checks all read
 // and write the same nodes, clocks and queue, so packages for them would share nearly all of its fields.
 //
 // # A scenario
@@ -48,7 +48,10 @@
 //     they may; what is spent of one lies in it, once, and not behind what was given back; and what comes back to the owner does once (spending.go).
 //     No check waits at an edge for ever.
 //   - Of limits that count entries, no window admits more than the algorithm's bound, and no more permits are held than there are: the
-//     checkers of package history judge what owners decide, by the true time (tally.go).
+//     checkers of package history judge what owners decide, by the true time (tally.go). Of what a smaller plan was given, or came before a limit
+//     was made larger, no more than that allows.
+//   - In the end, checks that another limit denies, or whose callers leave, have taken nothing of these: what is stored is what was admitted
+//     (vain.go).
 //   - Of holds, each ledger that a majority has stored lists those that were answered, and settlements that were answered stand; its entries
 //     are what its holds have taken, to the token; a claim is told the latest one; and what is charged is what a settlement said (held.go,
 //     settled.go). With what owners take and charge, the checkers of package history judge that at no time more is charged and held than

@@ -84,8 +84,8 @@ func (p *planner) kinds() {
 	p.counts()
 	p.queues()
 	p.waits()
-	p.plans()
 	p.holds()
+	p.plans()
 	p.leases()
 	p.definitions()
 }

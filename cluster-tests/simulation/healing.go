@@ -58,6 +58,7 @@ func (w *World) heal() {
 		}
 	}
 	w.saturate()
+	w.vain()
 	w.endHolds()
 	w.forget()
 }
@@ -128,7 +129,7 @@ func (w *World) probeOne(key, limit int, until int64, served func()) {
 	decided := false
 	var again func()
 	again = func() {
-		c := w.newCall(key, limit, checks, func(c *call) {
+		c := w.newCall(key, limit, func(c *call) {
 			decided = decided || c.ok
 			switch {
 			case c.ok && (c.admitted || w.takesHolds(limit)): // some of these have no tokens for a month
@@ -145,10 +146,10 @@ func (w *World) probeOne(key, limit int, until int64, served func()) {
 	again()
 }
 
-// newCall is a call that was not planned.
-func (w *World) newCall(key, limit int, what wish, then func(*call)) *call {
+// newCall is a check that was not planned.
+func (w *World) newCall(key, limit int, then func(*call)) *call {
 	w.unplanned++
-	return w.callOf(1<<40+w.unplanned, key, limit, what, then)
+	return w.callOf(1<<40+w.unplanned, key, limit, checks, then)
 }
 
 // saturate asks for more than a limit allows, and asserts that about as much is admitted as is due.
@@ -168,7 +169,7 @@ func (w *World) saturate() {
 	admitted := int64(0)
 	for at := int64(0); at < last; at += gap {
 		w.after(at, func() {
-			w.begin(w.newCall(key, limit, checks, func(c *call) {
+			w.begin(w.newCall(key, limit, func(c *call) {
 				if c.ok && c.admitted {
 					admitted++
 				}
@@ -238,7 +239,7 @@ func (w *World) fillUp() {
 
 // takeAll asks for a whole bucket, again and again until a time.
 func (w *World) takeAll(key, limit int, until int64, taken func()) {
-	c := w.newCall(key, limit, checks, func(c *call) {
+	c := w.newCall(key, limit, func(c *call) {
 		switch {
 		case c.ok && c.admitted:
 			taken()
@@ -248,7 +249,7 @@ func (w *World) takeAll(key, limit int, until int64, taken func()) {
 			w.after(second, func() { w.takeAll(key, limit, until, taken) })
 		}
 	})
-	c.cost = w.limits[limit].rules[0].Capacity
+	c.cost = w.ruleOf(w.raft.state.limits, limit, key, "").Capacity
 	w.begin(c)
 }
 

@@ -122,7 +122,7 @@ func (h *heldTally) took(p *process, q *ask, d limit.Decision, i int) {
 		return
 	}
 	b.pour(q, &call, d.Hold, i)
-	w.ledger.tally.seen = append(w.ledger.tally.seen, call)
+	w.ledger.tally.add(&call, q.rules[i])
 }
 
 // countHold counts what kind of hold was taken.
@@ -359,7 +359,7 @@ func (b *book) pour(q *ask, c *history.Call, h *limit.Hold, i int) {
 // has, from which each hold has taken at once what it takes now, but for what refills while two clocks differ.
 func (b *book) refills(l *limit.Ledger) {
 	w, rule := b.w, b.w.limits[b.limit].rules[0]
-	if len(b.poured) == 0 || w.now < b.wiped {
+	if len(b.poured) == 0 || w.now < b.wiped || len(w.limits[b.limit].others) > 0 { // tokens of plans are of different sizes
 		return
 	}
 	perNS := float64(rule.Refill.Tokens) / float64(rule.Refill.Per)

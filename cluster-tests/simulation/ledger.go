@@ -20,6 +20,7 @@ type ledger struct {
 	tally   tally
 	held    heldTally
 	lents   map[serial]*lent
+	latest  []storedLedger // by bucket: the latest that a majority has stored
 }
 
 type numbers struct {
@@ -82,7 +83,7 @@ type reserved struct {
 }
 
 func newLedger(w *World) *ledger {
-	l := &ledger{w: w, held: newHeldTally(w), lents: map[serial]*lent{}}
+	l := &ledger{w: w, held: newHeldTally(w), lents: map[serial]*lent{}, latest: make([]storedLedger, len(w.keys)*len(w.limits))}
 	for k := range w.keys {
 		for i := range w.limits {
 			l.buckets = append(l.buckets, &account{key: k, limit: i})
@@ -208,7 +209,11 @@ func (l *ledger) stored(r *reserved, replica int, a register.Answer) {
 	majority, before := ring.Majority(len(r.sets.ids)), bits.OnesCount8(r.by)
 	r.by |= 1 << replica
 	if r.Ledger != nil && before < majority && bits.OnesCount8(r.by) == majority {
-		l.held.written(r.bucket, storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger})
+		now := storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger}
+		if now.from >= l.latest[r.bucket].from {
+			l.latest[r.bucket] = now
+		}
+		l.held.written(r.bucket, now)
 	}
 }
 

@@ -149,6 +149,10 @@ var mustHappen = []must{
 	{"ledgers of holds that a majority has forgotten", 3},
 	{"worlds that held nothing in the end", 170},
 	{"worlds in which lines of holds were full again", 70},
+	{"counted admissions by a plan or an override", 25},
+	{"limits judged by smaller numbers", 70},
+	{"buckets compared with what was admitted", 55},
+	{"buckets of which something was taken in vain", 8},
 }
 
 // least is how many of so many seeds must have met something: if each does by a chance of inThousand in a thousand, fewer

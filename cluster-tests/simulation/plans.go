@@ -8,16 +8,21 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// drawPlans gives limits that spend a line plans and overrides, with a die of its own, so that all else is as it was.
+// drawPlans gives limits plans and overrides, with dice of its own, so that all else is as it was.
 func (s *scenario) drawPlans() {
-	d := throw(s.seed, forPlans)
+	d, kinds := throw(s.seed, forPlans), throw(s.seed, forPlans, 1<<33)
 	if s.theme == tardy || !d.percent(30) {
 		return
 	}
 	s.leads = map[*limit.Rule]int64{}
 	varied := make([]bool, len(s.limits))
-	for l := range s.lines() {
-		varied[l] = d.percent(70) && (!s.exact || !resized(s.limits[l].rules[0]))
+	for l := range s.limits {
+		switch {
+		case l < s.lines():
+			varied[l] = d.percent(70) && (!s.exact || !resized(s.limits[l].rules[0]))
+		case !s.exact:
+			varied[l] = kinds.percent(70)
+		}
 	}
 	for version := range s.limits[0].rules {
 		var text strings.Builder
@@ -62,22 +67,30 @@ func written(r *limit.Rule) string {
 
 // drawVariants are plans and overrides of a limit, as a document has them.
 func drawVariants(d *die, r *limit.Rule) string {
-	fields := limit.Fields(r.Algorithm)
-	numbers := func() string {
-		capacity := max(1, r.Capacity*pick(d, int64(1), 1, 2, 5)/pick(d, int64(1), 2, 5))
-		if !slices.Contains(fields, "refill") {
-			return fmt.Sprintf("%s: %d", fields[0], min(capacity, int64(r.Limit.Window)))
-		}
-		return fmt.Sprintf("%s: %d, refill: %s", fields[0], capacity, limit.Refill{Tokens: r.Refill.Tokens * pick(d, int64(1), 2, 3), Per: r.Refill.Per})
-	}
-	text := fmt.Sprintf("    plans: {free: {%s}, pro: {%s}}\n", numbers(), numbers())
+	text := fmt.Sprintf("    plans: {free: {%s}, pro: {%s}}\n", drawNumbers(d, r), drawNumbers(d, r))
 	if d.percent(10) {
-		text = fmt.Sprintf("    plans: {pro: {%s}}\n", numbers())
+		text = fmt.Sprintf("    plans: {pro: {%s}}\n", drawNumbers(d, r))
 	}
 	if d.percent(50) {
-		text += fmt.Sprintf("    overrides: [{key: key-0, %s}, {key: \"key-1*\", %s}]\n", numbers(), numbers())
+		text += fmt.Sprintf("    overrides: [{key: key-0, %s}, {key: \"key-1*\", %s}]\n", drawNumbers(d, r), drawNumbers(d, r))
 	}
 	return text
+}
+
+// drawNumbers are those of a plan or an override of a limit. One that takes holds takes as long to fill by all of them: it counts entries by all, or
+// by none.
+func drawNumbers(d *die, r *limit.Rule) string {
+	fields := limit.Fields(r.Algorithm)
+	capacity := max(1, r.Capacity*pick(d, int64(1), 1, 2, 5)/pick(d, int64(1), 2, 5))
+	switch refills := slices.Contains(fields, "refill"); {
+	case r.Permits(), r.Algorithm == limit.SlidingLog:
+		return fmt.Sprintf("%s: %d", fields[0], min(capacity, mostListed))
+	case !refills:
+		return fmt.Sprintf("%s: %d", fields[0], min(capacity, int64(r.Limit.Window)))
+	case r.Holds.Longest > 0:
+		return fmt.Sprintf("%s: %d, refill: %s", fields[0], capacity, limit.Refill{Tokens: capacity, Per: r.Refill.Per})
+	}
+	return fmt.Sprintf("%s: %d, refill: %s", fields[0], capacity, limit.Refill{Tokens: r.Refill.Tokens * pick(d, int64(1), 2, 3), Per: r.Refill.Per})
 }
 
 // take takes the rules of a limit in a version of the document.

@@ -26,8 +26,7 @@ func (h *heldTally) said(p *process, q *ask) {
 		}
 		call := p.w.seenOf(b.key, b.limit, history.KindSettle, history.Failed, q.at)
 		call.Cost, call.Via, call.Hold = s.Used, p.name, &history.Hold{ID: load.HoldID(s.Held), For: s.For, Open: s.Open}
-		q.places[i] = len(tally.seen)
-		tally.seen = append(tally.seen, call)
+		q.places[i] = tally.add(&call, s.Rule)
 	}
 }
 
