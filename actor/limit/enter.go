@@ -6,17 +6,44 @@ import "slices"
 // time of the entry.
 func (l *Ledger) Enter(t, amount int64, id uint64) (at int64) {
 	l.now = max(l.now, t)
-	l.forget()
 	at, _ = l.counts.Slot(l.now)
+	l.put(l.price(), at, amount, id)
+	return at
+}
+
+// Put is Enter by a rule, with the time of the entry.
+func (l *Ledger) Put(by *Rule, at, amount int64, id uint64) { l.put(by.price, at, amount, id) }
+
+func (l *Ledger) put(each price, at, amount int64, id uint64) {
 	switch {
 	case l.queue != nil:
-		l.queueUp(amount, l.queue.price)
+		l.queueUp(at, amount, each)
 	case id == 0:
 		l.join(at, amount, true)
 	default:
 		l.insert(Entry{At: at, Amount: amount, ID: id, Mine: true})
 	}
-	return at
+	l.grown(&Entry{At: at, Amount: amount, Mine: true})
+}
+
+// price is that of a token, of a bucket.
+func (l *Ledger) price() price {
+	if l.queue == nil {
+		return price{}
+	}
+	return l.queue.price
+}
+
+// grown keeps what was worked out as right as it was before an entry came: what the entry has counts in full until it ends, where entries do.
+func (l *Ledger) grown(e *Entry) {
+	end := l.Until(e)
+	if l.now < l.usedFrom || l.now >= min(l.usedUntil, end) {
+		l.forget()
+		return
+	}
+	l.used += e.Amount
+	l.usedUntil, l.end = min(l.usedUntil, end), max(l.end, end)
+	l.openings, l.amount, l.freeAt = l.openings[:0], 0, 0
 }
 
 // join adds amount to the entry of that time.
@@ -64,14 +91,6 @@ func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
-}
-
-// Takes says whether a permit or a hold is there that takes something, and was not freed when it expired.
-func (l *Ledger) Takes(id uint64) bool {
-	if i := l.holds.at(id); i >= 0 {
-		return !l.holds[i].Freed
-	}
-	return slices.ContainsFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
 }
 
 // Remove takes a permit or a hold out and says whether it was there.

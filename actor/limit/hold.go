@@ -20,9 +20,12 @@ func (r *Rule) DebtTokens() int64 {
 
 // TakesReceipts says whether a receipt of a check has an effect that was admitted by r. None has where nothing tells whether the bucket
 // has been full since: a hold can be settled for nothing there.
-func (r *Rule) TakesReceipts() bool {
+func (r *Rule) TakesReceipts() bool { return !r.Queues() }
+
+// Queues says whether the ledgers of the rule are of a bucket: what is admitted stands in a queue, and not in an entry of its time.
+func (r *Rule) Queues() bool {
 	_, queue := r.counting.(countedBucket)
-	return !queue
+	return queue
 }
 
 // AllowsHold refuses a hold that r does not take. Its error is a *FieldError.

@@ -113,16 +113,9 @@ func (l *Ledger) pruneFor(room bool) {
 	}
 	l.holds.fold(l.now, l.late, &l.numbers, room)
 	if l.queue != nil {
-		l.pruneQueue()
 		return
 	}
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
-}
-
-// CountsInFull says whether all that an entry has counts at t, up to its end, so that what it would count with less can be told by subtraction. It belongs
-// to admissions before until.
-func (l *Ledger) CountsInFull(t, until int64) bool {
-	return l.queue == nil && (l.counts.Steps() || l.Time(t) < until)
 }
 
 // Time is the time that t counts as: t, or the latest before.

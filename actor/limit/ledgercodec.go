@@ -62,6 +62,9 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 	case len(l.holds) > 0:
 		layout = ledgerLayoutHolds
 	}
+	if l.queue != nil {
+		l.pruneQueue()
+	}
 	dst = l.begin(dst, layout, writer)
 	if l.queue == nil {
 		return l.appendHolds(appendEntries(dst, l.entries), layout)
@@ -80,6 +83,7 @@ func (l *Ledger) AppendInTokens(dst []byte, writer OwnerID) []byte {
 		return l.Append(dst, writer)
 	}
 	l.prune()
+	l.pruneQueue()
 	layout := byte(ledgerLayout)
 	if len(l.holds) > 0 {
 		layout = ledgerLayoutTokens

@@ -2,22 +2,34 @@ package limit
 
 import (
 	"math"
+	"slices"
 )
 
 // Hold enters a hold of amount at t by the owner, which expires at until. It returns the time of its entry.
 func (l *Ledger) Hold(t, amount int64, id uint64, until int64, free bool) (at int64) {
-	at = l.Enter(t, amount, 0)
-	h := HoldEntry{At: at, ID: id, Amount: amount, Until: until, Free: free, Mine: true}
+	l.now = max(l.now, t)
+	at, _ = l.counts.Slot(l.now)
+	l.putHold(l.price(), HoldEntry{At: at, ID: id, Amount: amount, Until: until, Free: free, Mine: true})
+	return at
+}
+
+// PutHold is Hold by a rule, with the time of the entry.
+func (l *Ledger) PutHold(by *Rule, at, amount int64, id uint64, until int64, free bool) {
+	l.putHold(by.price, HoldEntry{At: at, ID: id, Amount: amount, Until: until, Free: free, Mine: true})
+}
+
+func (l *Ledger) putHold(each price, h HoldEntry) {
+	l.put(each, h.At, h.Amount, 0)
+	l.usedUntil = min(l.usedUntil, h.frees(l.late))
 	if l.queue == nil {
 		l.holds.insert(h)
-		return at
+		return
 	}
-	h.each, h.Low = l.queue.price, l.toRefill(l.now)
+	h.each, h.Low = each, l.toRefill(min(h.At, l.now))
 	if n := len(l.holds); n > 0 { // in the order in which they were taken, whatever the clocks
 		h.At = max(h.At, l.holds[n-1].At)
 	}
 	l.holds = append(l.holds, h)
-	return at
 }
 
 // NextHold is the id of a hold that is to be entered.
@@ -29,16 +41,37 @@ func (l *Ledger) WasSettled(id uint64) bool { return l.holds.at(id) < 0 && l.num
 // Holds are the holds that are listed, by the times of their entries.
 func (l *Ledger) Holds() []HoldEntry { return l.holds }
 
+// Number goes on with the numbers of holds of another ledger of the bucket.
+func (l *Ledger) Number(as *Ledger) { l.numbers = as.numbers }
+
 // FullOfHolds says whether the ledger can list no further hold at t. Of those that are settled or have expired it drops most first.
 func (l *Ledger) FullOfHolds(t int64) bool {
-	full := func() bool { return len(l.holds) >= MaxHolds || l.queue != nil && l.holds.fullOfBytes() }
-	if !full() {
-		return false
+	if l.ListsMost() {
+		l.DropHolds(t)
 	}
+	return l.ListsMost()
+}
+
+// DropHolds drops most holds that are settled or have expired at t.
+func (l *Ledger) DropHolds(t int64) {
 	l.now = max(l.now, t)
 	l.pruneFor(true)
 	l.forget()
-	return full()
+}
+
+// ListAs drops the holds that another ledger of the bucket does not list.
+func (l *Ledger) ListAs(other *Ledger) {
+	listed := make(map[uint64]bool, len(other.holds))
+	for i := range other.holds {
+		listed[other.holds[i].ID] = true
+	}
+	l.holds = slices.DeleteFunc(l.holds, func(h HoldEntry) bool { return !listed[h.ID] })
+	l.forget()
+}
+
+// ListsMost says whether the ledger lists as many holds as it can.
+func (l *Ledger) ListsMost() bool {
+	return len(l.holds) >= MaxHolds || l.queue != nil && l.holds.fullOfBytes()
 }
 
 // HoldOf is the hold of that id, if it is listed.

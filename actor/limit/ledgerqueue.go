@@ -15,12 +15,11 @@ import "math"
 // farthest is how far ahead of now a queue can reach: no limit, nor what its debt lets be charged, goes beyond.
 const farthest = 2 * int64(MaxFill)
 
-// queueUp adds amount to the queue, as tokens of that price.
-func (l *Ledger) queueUp(amount int64, each price) {
-	l.lowered()
-	l.pruneQueue()
+// queueUp adds amount to the queue, as tokens of that price that were taken at at.
+func (l *Ledger) queueUp(at, amount int64, each price) {
+	l.lowered(min(at, l.now))
 	l.countIn(each)
-	from := Later(l.line.tat, At(l.now))
+	from := Later(l.line.tat, At(at))
 	l.line.tat, l.line.mine = add(from, each.length(amount), each.n), true
 	if most := min(l.now+farthest, lastTAT); l.line.tat.NS > most {
 		l.line.tat = At(most)
@@ -30,7 +29,7 @@ func (l *Ledger) queueUp(amount int64, each price) {
 // queueMore adds amount to the queue, of a hold that takes so much more from now on. So the bucket has to refill more than without the hold by as
 // much more.
 func (l *Ledger) queueMore(h *HoldEntry, amount int64) {
-	l.queueUp(amount, h.each)
+	l.queueUp(l.now, amount, h.each)
 	h.Low = add(h.Low, h.each.length(amount), max(h.each.n, 1))
 	if rest := l.toRefill(l.now); h.Low.After(rest) {
 		h.Low = rest
@@ -82,9 +81,9 @@ func (l *Ledger) queuedUntil(rest int64) int64 {
 	return sub(tat, l.queue.length(rest), l.queue.n).Ceil()
 }
 
-// lowered notes how much the bucket has to refill now, before that grows.
-func (l *Ledger) lowered() {
-	rest := l.toRefill(l.now)
+// lowered notes how much the bucket has to refill at t, before that grows.
+func (l *Ledger) lowered(t int64) {
+	rest := l.toRefill(t)
 	for i := range l.holds {
 		if h := &l.holds[i]; h.Low.After(rest) {
 			h.Low = rest
@@ -114,7 +113,7 @@ func (l *Ledger) shorten(each price, amount int64, most Pos) (back Pos) {
 // giveBackQueued takes up to amount out of the queue, of what the i-th hold has taken. To those that were taken after it the bucket had
 // to refill less by so much ever since; to those before, since then.
 func (l *Ledger) giveBackQueued(i int, amount int64) {
-	l.lowered()
+	l.lowered(l.now)
 	low := l.holds[i].Low
 	back := l.shorten(l.holds[i].each, amount, low)
 	if back == (Pos{}) {

@@ -110,5 +110,5 @@ func (o *Owner) writePenalty(b *bucket, now int64, out *Out) {
 	}
 	next := l.Clone(nil)
 	next.Close(now, b.rule.Penalty)
-	o.write(b, next, nil, now, true, out)
+	o.write(b, l.draft(next, &out.ledger), now, true, out)
 }

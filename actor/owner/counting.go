@@ -28,7 +28,7 @@ func (l *ledger) fits(c *Check, now int64) bool {
 		_, inside := l.Permit(c.Extend, now)
 		return inside
 	}
-	return l.place(now) >= c.Cost
+	return l.Free(now) >= c.Cost
 }
 
 // blocked is how long after now the replicas accept nothing: most of them have lost what they had stored, and what they had is to
@@ -109,36 +109,36 @@ func certain(trials []trial, c *Check, now int64) bool {
 	return true
 }
 
-// roomsFor enters into next what c and the checks that wait behind it need, each by its rule, beyond what there is already, and what a busy key will
+// roomsFor enters into the draft what c and the checks that wait behind it need, each by its rule, beyond what there is already, and what a busy key will
 // spend in the next Δ. Permits and holds have entries of their own.
-func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int64) (rooms []room) {
+func (o *Owner) roomsFor(d *draft, b *bucket, c *Check, have, now int64) {
 	l, rule := b.ledger(), b.rule
-	free, need := next.Free(now)+have, int64(0)
+	free, need := d.full.Free(now)+have, int64(0)
 	goOn := func(by *limit.Rule) {
 		if by.SameNumbers(rule) {
 			return
 		}
-		rooms = take(next, rooms, rule, now, need, false)
+		d.take(rule, now, need, false)
 		rule, need = by, 0
-		l.adapt(next, rooms, rule, o.cfg)
-		free = next.Free(now)
+		l.adapt(d.full, d.rooms, rule, o.cfg)
+		free = d.full.Free(now)
 	}
-	for w, by, i := o.nextWaiting(b, c, 0); w != nil; w, by, i = o.nextWaiting(b, c, i) {
+	for w, by, i := o.nextWaiting(b, c, 0, now); w != nil; w, by, i = o.nextWaiting(b, c, i, now) {
 		switch goOn(by); {
-		case w.Cost > free, w.Hold > 0 && next.FullOfHolds(now):
+		case w.Cost > free, w.Hold > 0 && d.fullOfHolds(now):
 			continue
 		case rule.Permits() || w.Hold > 0:
-			rooms = takeListed(next, rooms, rule, now, w, o.cfg)
+			d.takeListed(rule, now, w, o.cfg)
 		default:
 			need += w.Cost
 		}
 		free -= w.Cost
 	}
 	if goOn(b.rule); b.rule.Permits() {
-		return rooms
+		return
 	}
 	ahead := b.roomAhead(now, o.cfg)
-	return take(next, rooms, b.rule, now, max(0, min(need-have+ahead, next.Free(now))), ahead > 0)
+	d.take(b.rule, now, max(0, min(need-have+ahead, d.full.Free(now))), ahead > 0)
 }
 
 // roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most as much as may be lost with its owner.
@@ -155,7 +155,7 @@ func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	if ahead == 0 || !l.current || o.Waiting() > 1 || b.pending() != nil || b.pausing(now) || l.find(b.rule, &Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
 		return
 	}
-	good, free := l.asGood(b.rule, now), l.place(now)
+	good, free := l.asGood(b.rule, now), l.Free(now)
 	for i := range l.rooms {
 		if good(&l.rooms[i]) {
 			free -= l.rooms[i].amount
@@ -164,15 +164,16 @@ func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	if free <= 0 {
 		return
 	}
-	next, _ := l.takeBack(good)
-	if rooms := take(next, nil, b.rule, now, min(ahead, next.Free(now)), true); rooms != nil {
-		o.write(b, next, rooms, now, true, out)
+	l.goBack(good)
+	d := l.draft(l.copied(), &out.ledger)
+	if d.take(b.rule, now, min(ahead, d.full.Free(now)), true); d.rooms != nil {
+		o.write(b, d, now, true, out)
 	}
 }
 
-// nextWaiting is the first check from the i-th on that waits for the bucket and takes something new, its rule, and the place behind it; nil for no
+// nextWaiting is the first check from the i-th on that waits for the bucket, has time, and takes something new, its rule, and the place behind it; nil for no
 // further one. If none waits, c is the only one.
-func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, *limit.Rule, int) {
+func (o *Owner) nextWaiting(b *bucket, c *Check, i int, now int64) (*Check, *limit.Rule, int) {
 	if o.Waiting() == 0 {
 		if i > 0 {
 			c = nil
@@ -181,7 +182,7 @@ func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, *limit.Rule, in
 	}
 	for ; i < o.overflow.len(); i++ {
 		w := &o.overflow.waiting()[i]
-		if w.Cost == 0 || w.Extend != 0 {
+		if w.Cost == 0 || w.Extend != 0 || w.Deadline <= now {
 			continue
 		}
 		if r := slices.IndexFunc(w.Rules, func(r *limit.Rule) bool { return r.Register() == b.rule.Register() }); r >= 0 {
@@ -193,12 +194,12 @@ func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, *limit.Rule, in
 
 // needsRooms says whether what waits for the bucket can be given no part of a room, or c if nothing waits: a hold has an entry of its own,
 // a settlement is charged what is free, and a check by other numbers may have no place beside the room.
-func (o *Owner) needsRooms(b *bucket, c *Check) (needs bool) {
+func (o *Owner) needsRooms(b *bucket, c *Check, now int64) (needs bool) {
 	o.eachToSettle(b, func(*Settle) { needs = true })
 	if needs {
 		return true
 	}
-	for w, by, i := o.nextWaiting(b, c, 0); w != nil; w, by, i = o.nextWaiting(b, c, i) {
+	for w, by, i := o.nextWaiting(b, c, 0, now); w != nil; w, by, i = o.nextWaiting(b, c, i, now) {
 		if w.Hold > 0 || !by.SameNumbers(b.rule) {
 			return true
 		}
@@ -211,27 +212,28 @@ func (o *Owner) needsRooms(b *bucket, c *Check) (needs bool) {
 func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 	l := b.ledger()
 	keep := l.asGood(b.rule, now)
-	if o.needsRooms(b, c) {
+	if o.needsRooms(b, c, now) {
 		keep = none
 	}
-	next, have := l.takeBack(keep)
+	bare, have := l.copied(), l.goBack(keep)
 	var extended uint64
 	if c != nil {
 		extended = c.Extend
 	}
 	o.eachToTakeOut(b, func(p *Permit) {
 		if p.ID != extended {
-			p.sent, p.left = true, next.Remove(p.ID) || p.left
+			p.sent, p.left = true, bare.Remove(p.ID) || p.left
 		}
 	})
-	o.settleIn(next, b, now)
-	var rooms []room
-	if r, inside := l.extend(next, b.rule, extended, now); inside {
-		rooms = []room{r}
+	o.settleIn(bare, b, now)
+	r, inside := extend(bare, b.rule, extended, now)
+	d := l.draft(bare, &out.ledger)
+	if inside {
+		d.rooms = []room{r}
 	} else if extended == 0 {
-		rooms = o.roomsFor(next, b, c, have, now)
+		o.roomsFor(&d, b, c, have, now)
 	}
-	o.write(b, next, rooms, now, false, out)
+	o.write(b, d, now, false, out)
 }
 
 // settleIn enters into next what settlements say that wait, each by the numbers of its own hold's plan.
@@ -260,13 +262,19 @@ func (o *Owner) claim(b *bucket, now int64, out *Out) {
 
 // write sends the ledger that is to take the place of the latest. Until a majority has accepted it, this owner cannot tell whether
 // it is stored.
-func (o *Owner) write(b *bucket, next *limit.Ledger, rooms []room, now int64, background bool, out *Out) {
-	l := b.ledger()
+func (o *Owner) write(b *bucket, d draft, now int64, background bool, out *Out) {
+	l, to := b.ledger(), max(b.held.to+1, now)
+	d.bare.Number(d.full)
 	l.current = false
-	l.written, l.taken, l.version = next, rooms, b.held.to
+	l.written, l.taken, l.version = d.bare, d.rooms, b.held.to
+	for i := range l.rooms {
+		if r := &l.rooms[i]; r.since == noCheck && r.leftOut == (segment{}) {
+			r.leftOut = segment{b.held.to, to}
+		}
+	}
 	o.send(b, Send{
-		Generation: b.gen, From: b.held.to, To: max(b.held.to+1, now), Background: background,
-		Ledger: o.stored(l, next), Expire: next.KeptUntil(now) + o.cfg.Late,
+		Generation: b.gen, From: b.held.to, To: to, Background: background,
+		Ledger: o.stored(l, d.full), Expire: d.full.KeptUntil(now) + o.cfg.Late,
 	}, now, out)
 }
 
@@ -281,27 +289,19 @@ func (o *Owner) stored(l *ledger, as *limit.Ledger) []byte {
 // accepted is for a claim or a write that a majority has accepted.
 func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 	l := b.ledger()
-	b.held, l.sum.known = segment{p.From, p.To}, false
+	b.held = segment{p.From, p.To}
 	if p.Claim {
-		reset := l.Reset()
-		if err := l.Read(l.told, o.id); err != nil {
-			o.fail(err, out)
-			return
-		}
-		l.inTime = l.inTime || limit.IsInTime(l.told)
-		if l.Reset() != reset { // another owner has emptied the bucket: nothing comes back across that
-			b.forgetReturns()
-			l.forgetRooms()
-		}
 		own := l.as == l.version && l.version != 0 // it is what this owner has written before, and given no check anything from
 		o.readListed(b, own)
 		if l.as != l.latest {
-			l.readAnother(own)
+			if err := o.read(b, own); err != nil {
+				o.fail(err, out)
+				return
+			}
 		}
-		if !limit.IsInTime(l.told) {
-			countBy(l.rooms, b.rule)
+		if l.tries > 0 { // it was claimed for what goes back
+			l.releaseAt = p.heardAt
 		}
-		l.latest = l.as
 	} else {
 		l.Ledger, l.spare = l.written, l.Ledger
 		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.since == noCheck })
@@ -317,15 +317,40 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 	}
 	o.noteEnded(b, p.askedAt)
 	l.written, l.told, l.as = nil, nil, 0
-	l.current, l.readAt, l.tries = true, p.askedAt, 0
+	l.current, l.readAt = true, p.askedAt
 	if l.penalties != nil {
 		l.penalties.writeAt = p.askedAt // what is to be written can be
 	}
 }
 
+// read takes in another ledger than this owner knew, which a claim was told.
+func (o *Owner) read(b *bucket, own bool) error {
+	l := b.ledger()
+	reset := l.Reset()
+	if err := l.Read(l.told, o.id); err != nil {
+		l.latest = -1 // nothing is known
+		return err
+	}
+	if l.Reset() != reset { // another owner has emptied the bucket: nothing comes back across that
+		b.forgetReturns()
+		l.forgetRooms()
+	}
+	l.readAnother(own, b.rule.Queues())
+	if limit.IsInTime(l.told) {
+		l.inTime = true
+	} else {
+		countBy(l.rooms, b.rule)
+	}
+	for i := range l.rooms {
+		l.rooms[i].out(l.Ledger)
+	}
+	l.latest = l.as
+	return nil
+}
+
 // outcome describes the bucket to a check. A denial says when the check passes if nothing else is admitted.
 func (l *ledger) outcome(b *bucket, c *Check, now int64, allowed bool, cfg *Config) limit.Outcome {
-	o := l.Outcome(b.rule, now, c.Cost, l.inRooms(now), allowed)
+	o := l.Outcome(b.rule, now, c.Cost, 0, allowed)
 	switch blocked := time.Duration(l.blocked(b, now, cfg)); {
 	case o.Allowed || o.Never:
 	case c.ended:
@@ -373,8 +398,12 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64, cfg *Config) bo
 	if now >= ends {
 		return false
 	}
-	l.rooms = append(l.rooms, room{rule: b.rule, by: b.rule, at: r.Start, until: r.End, amount: m.cost, ends: ends, since: now})
-	l.sum.known = false
+	back := room{rule: b.rule, by: b.rule, at: r.Start, until: r.End, amount: m.cost, ends: ends, since: now}
+	l.rooms = append(l.rooms, back)
+	back.out(l.Ledger)
+	if l.written != nil { // which has it as given
+		back.out(l.written)
+	}
 	l.releaseSoon(now, cfg)
 	return true
 }
@@ -412,11 +441,11 @@ func (o *Owner) empty(b *bucket, w *waiter, now int64, out *Out) (done bool, err
 		return false, nil
 	}
 	b.forgetReturns()
-	l.forgetRooms()
+	l.goBack(none) // should the write come to nothing
 	if l.penalties != nil {
 		*l.penalties = penalties{}
 	}
-	o.write(b, l.Empty(b.held.to), nil, now, false, out)
+	o.write(b, l.draft(l.Empty(b.held.to), &out.ledger), now, false, out)
 	w.resetSeq = b.pending().Seq
 	return false, nil
 }

@@ -19,16 +19,12 @@ func (o *Owner) holdsTooMany(c *Check, now int64) bool {
 			return false
 		}
 		if l := b.ledger(); l != nil {
-			return l.find(b.rule, c, now) < 0 && l.fresh(c.At) && l.fullOfHolds(now) // others may have settled what one of before lists
+			// Others may have settled what one of before lists. What is dropped to see it stays listed: it is stored.
+			return l.find(b.rule, c, now) < 0 && l.fresh(c.At) && l.ListsMost() && l.Clone(nil).FullOfHolds(now)
 		}
 		hs := b.lineHolds()
 		return hs != nil && hs.full(now)
 	})
-}
-
-// fullOfHolds says whether the ledger can list no further hold, also without those that go back.
-func (l *ledger) fullOfHolds(now int64) bool {
-	return l.FullOfHolds(now) && (len(l.rooms) == 0 || l.bare(l.Clone(nil)).FullOfHolds(now))
 }
 
 // left is how many tokens a bucket has for c that has denied its cost.
@@ -39,7 +35,7 @@ func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
 	case l != nil && l.blocked(b, now, cfg) > 0:
 		return 0
 	case l != nil:
-		return l.place(now)
+		return l.Free(now)
 	}
 	return b.tokensUpTo(b.rule.Bound(c.At), c.At, c.At, cfg)
 }

@@ -24,8 +24,9 @@ func (o *Owner) noteEnded(b *bucket, askedAt int64) {
 	for i := range o.overflow.waiting() {
 		w := &o.overflow.waiting()[i]
 		if w.Extend != 0 && w.Rules[0].Register() == b.rule.Register() {
-			_, inside := b.ledger().Permit(w.Extend, askedAt)
-			w.ended = !inside && w.At <= askedAt
+			l := b.ledger()
+			_, inside := l.Permit(w.Extend, askedAt)
+			w.ended = !inside && w.At <= askedAt && l.Time(askedAt) == askedAt // what ended later may be dropped
 		}
 	}
 }

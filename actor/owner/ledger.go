@@ -19,24 +19,24 @@ import (
 // A claim and a write are reservations like others, of line that stands for nothing else: each begins behind what a majority has
 // accepted, so no two owners can write the same place, and a write begins where the owner's last reservation ended, so nothing
 // lies between what it was made from and itself.
+//
+// Decisions go by the Ledger without the rooms: by what checks were given. A room enters it bit by bit, as checks are given it.
 type ledger struct {
-	*limit.Ledger
-	rooms   []room
-	latest  int64 // version of the Ledger
-	current bool  // the Ledger is the latest, unless another owner has claimed it: this owner's last reservation has read or written it
-	readAt  int64 // it was the latest at this time
-	trusted int64 // for how long it is taken for the latest where that only makes the limit stricter
+	*limit.Ledger // the latest that is known, without the rooms; but for what has ended, changed by what checks are given and give back alone
+	rooms         []room
+	latest        int64 // its version
+	current       bool  // it is the latest, unless another owner has claimed it: this owner's last reservation has read or written it
+	readAt        int64 // it was the latest at this time
+	trusted       int64 // for how long it is taken for the latest where that only makes the limit stricter
 
 	releaseAt int64 // when to write the ledger without the rooms, unless a check takes them or a write comes before; 0 for not
-	tries     uint8 // how often that was tried since a majority has accepted something
+	tries     uint8 // how often that was tried since a write was accepted
 	inTime    bool  // it was told in time once, so every node can read that
 
-	written *limit.Ledger // by the write in flight, or given up
-	spare   *limit.Ledger // memory for the next one, or for what is there without the rooms; nil for none
-	taken   []room        // in it
+	written *limit.Ledger // by the write in flight, or given up, without its rooms
+	spare   *limit.Ledger // memory for the next one; nil for none
+	taken   []room        // by it
 	version int64         // of it
-
-	sum roomSum
 
 	told []byte // the latest ledger that the claim in flight was told
 	as   int64  // its version
@@ -51,17 +51,25 @@ type room struct {
 	by        *limit.Rule // by which it counts in the ledger: another one than rule while ledgers are in tokens, which stay as many under every rule
 	at, until int64       // admissions from at to before until belong to the entry
 	amount    int64
-	id        uint64 // of a permit or a hold
-	ends      int64  // it counts no more from then on
-	since     int64  // it came back then: it is none for a check read before; noCheck for one that goes back
-	ahead     bool   // a busy key has taken it ahead
-	expires   int64  // of a hold: when it does; 0 for no hold
-	extended  bool   // the permit was given before, and has been extended
+	id        uint64  // of a permit or a hold
+	ends      int64   // it counts no more from then on
+	since     int64   // it came back then: it is none for a check read before; noCheck for one that goes back
+	leftOut   segment // of one that goes back: the first write that was made without it, of which no answer came; maybe if others need not have read it
+	ahead     bool    // a busy key has taken it ahead
+	expires   int64   // of a hold: when it does; 0 for no hold
+	extended  bool    // the permit was given before, and has been extended
 }
 
-// noCheck is the since of a room that is given to no check any more. It is one until a write without it has been accepted, or a claim is told another
-// ledger than this owner knows: that may be without it already, or another owner's.
+// noCheck is the since of a room that is given to no check any more. It is one until a write without it has been accepted, or a claim is told a
+// ledger of another owner that is without it, too.
 const noCheck = math.MaxInt64
+
+// maybe is the leftOut of a room of a write of which no answer came, either: who has written since need not have read it.
+var maybe = segment{1, 1}
+
+// stays says whether the ledger of that version, which another owner has written, has a room that goes back still. Who has read the write that left it out,
+// or a later one, has claimed behind its end.
+func (r *room) stays(version int64) bool { return r.leftOut.from < version && version < r.leftOut.to }
 
 // keepTaken keeps the permits of a write that came to nothing and may be stored all the same, so that the next one leaves them out: no
 // check was given one.
@@ -72,7 +80,6 @@ func (l *ledger) keepTaken() {
 			l.rooms = append(l.rooms, r)
 		}
 	}
-	l.sum.known = false
 	l.taken = slices.DeleteFunc(l.taken, func(r room) bool { return r.id != 0 })
 }
 
@@ -150,53 +157,7 @@ func (l *ledger) find(rule *limit.Rule, c *Check, now int64) int {
 
 // has says whether there is room for a check by the rule of the bucket. What others were given meanwhile, by a larger plan, may leave it no place.
 func (l *ledger) has(rule *limit.Rule, c *Check, now int64) bool {
-	return l.find(rule, c, now) >= 0 && (c.Extend != 0 || l.Free(now) >= 0 || l.place(now) >= c.Cost)
-}
-
-// place is how much checks at now can be given: what is free, and all rooms, since a write takes back those that a check cannot be given as they are.
-func (l *ledger) place(now int64) int64 { return l.Free(now) + l.inRooms(now) }
-
-// inRooms is how much less of the ledger would count at now without the rooms.
-func (l *ledger) inRooms(now int64) (sum int64) {
-	if len(l.rooms) == 0 {
-		return 0
-	}
-	l.Free(now) // frees what has expired
-	for i := range l.rooms {
-		switch r := &l.rooms[i]; {
-		case !l.CountsInFull(now, r.until):
-			return l.without(now)
-		case r.extended, now >= r.ends, r.id != 0 && r.since == noCheck && !l.Takes(r.id): // that may never have been stored
-		default:
-			sum += r.amount
-		}
-	}
-	return sum
-}
-
-// without is inRooms by a copy of the ledger: there, amounts cannot be added up. It is worked out once for checks that are given rooms by the same rule
-// one after the other.
-func (l *ledger) without(now int64) int64 {
-	if l.sum.at != now || !l.sum.known {
-		l.spare = l.bare(l.Clone(l.spare))
-		l.sum = roomSum{known: true, at: now, tokens: l.spare.Free(now) - l.Free(now)}
-	}
-	return l.sum.tokens
-}
-
-// bare takes the rooms out of a copy of the ledger.
-func (l *ledger) bare(c *limit.Ledger) *limit.Ledger {
-	for i := range l.rooms {
-		l.rooms[i].out(c)
-	}
-	return c
-}
-
-// A roomSum is what the rooms have, by the rule of the bucket.
-type roomSum struct {
-	known  bool
-	at     int64
-	tokens int64
+	return l.find(rule, c, now) >= 0 && (c.Extend != 0 || l.Free(now) >= c.Cost)
 }
 
 // spend gives a check by a rule the room that find has found, or part of it, and says which.
@@ -204,8 +165,10 @@ func (l *ledger) spend(rule *limit.Rule, c *Check, now int64) (given room) {
 	i := l.find(rule, c, now)
 	r := &l.rooms[i]
 	given = *r
-	if l.sum.tokens -= c.Cost; r.by != rule {
-		l.sum.known = false
+	given.amount = c.Cost
+	given.enter(l.Ledger)
+	if l.written != nil { // which has the room, too
+		given.enter(l.written)
 	}
 	if r.amount -= c.Cost; r.amount == 0 || r.extended {
 		l.rooms = slices.Delete(l.rooms, i, i+1)
@@ -213,29 +176,71 @@ func (l *ledger) spend(rule *limit.Rule, c *Check, now int64) (given room) {
 	return given
 }
 
-// take enters amount into a ledger that is to be written and stands under the rule, and adds the room.
-func take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64, ahead bool) []room {
-	if amount <= 0 {
-		return rooms
+// enter enters the room into a ledger. A permit that was extended is there.
+func (r *room) enter(l *limit.Ledger) {
+	switch {
+	case r.extended:
+	case r.expires != 0:
+		l.PutHold(r.by, r.at, r.amount, r.id, r.expires, r.rule.Holds.OnExpiry == limit.Free)
+	default:
+		l.Put(r.by, r.at, r.amount, r.id)
 	}
-	at := next.Enter(now, amount, 0)
+}
+
+// enterAll enters rooms into a ledger, but for those that are to be left out.
+func enterAll(rooms []room, into *limit.Ledger, leaveOut func(*room) bool) *limit.Ledger {
+	for i := range rooms {
+		if r := &rooms[i]; !leaveOut(r) {
+			r.enter(into)
+		}
+	}
+	return into
+}
+
+// A draft is a ledger that is to be written: without its rooms, and with them, as it is stored.
+type draft struct {
+	bare, full *limit.Ledger
+	rooms      []room // new ones
+}
+
+// draft makes a draft of a ledger without rooms, with those that stay, in the memory of into.
+func (l *ledger) draft(bare, into *limit.Ledger) draft {
+	return draft{bare: bare, full: enterAll(l.rooms, bare.Clone(into), goesBack)}
+}
+
+// fullOfHolds says whether the draft can list no further hold.
+func (d *draft) fullOfHolds(now int64) bool {
+	if d.full.ListsMost() {
+		d.full.DropHolds(now)
+		d.bare.DropHolds(now) // which gives back what they free
+		d.bare.ListAs(d.full)
+	}
+	return d.full.ListsMost()
+}
+
+// take enters amount into the draft, which stands under the rule, and adds the room.
+func (d *draft) take(rule *limit.Rule, now, amount int64, ahead bool) {
+	if amount <= 0 {
+		return
+	}
+	at := d.full.Enter(now, amount, 0)
 	_, until := rule.Slot(at)
-	return append(rooms, room{rule: rule, by: rule, at: at, until: until, amount: amount, ends: rule.Ends(at), ahead: ahead})
+	d.rooms = append(d.rooms, room{rule: rule, by: rule, at: at, until: until, amount: amount, ends: rule.Ends(at), ahead: ahead})
 }
 
 // takeListed enters the permit or the hold of a check, and adds it, as take does.
-func takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, now int64, c *Check, cfg *Config) []room {
+func (d *draft) takeListed(rule *limit.Rule, now int64, c *Check, cfg *Config) {
 	r := room{rule: rule, by: rule, amount: c.Cost, expires: c.expires()}
 	if r.expires != 0 {
-		r.id = next.NextHold(cfg.Nonce)
-		r.at = next.Hold(now, r.amount, r.id, r.expires, rule.Holds.OnExpiry == limit.Free)
+		r.id = d.full.NextHold(cfg.Nonce)
+		r.at = d.full.Hold(now, r.amount, r.id, r.expires, rule.Holds.OnExpiry == limit.Free)
 	} else {
 		r.id = cfg.Nonce() | 1 // never 0
-		r.at = next.Enter(now, r.amount, r.id)
+		r.at = d.full.Enter(now, r.amount, r.id)
 	}
 	_, r.until = rule.Slot(r.at)
 	r.ends = rule.Ends(r.at)
-	return append(rooms, r)
+	d.rooms = append(d.rooms, r)
 }
 
 // inTokens says whether the ledger is stored in tokens, if it is of a bucket.
@@ -245,7 +250,7 @@ func (l *ledger) inTokens(cfg *Config) bool {
 
 // adapt puts a ledger under another rule of the bucket, with the rooms that were entered into it.
 func (l *ledger) adapt(of *limit.Ledger, rooms []room, rule *limit.Rule, cfg *Config) {
-	if l.sum.known = false; !l.inTokens(cfg) {
+	if !l.inTokens(cfg) {
 		of.Adapt(rule)
 		return
 	}
@@ -260,23 +265,24 @@ func countBy(rooms []room, rule *limit.Rule) {
 	}
 }
 
-// takeBack is a copy of the ledger without the rooms, which go back with it, but for those that keep says stay; have is what these hold.
-func (l *ledger) takeBack(keep func(*room) bool) (next *limit.Ledger, have int64) {
-	next, l.spare, l.sum.known = l.Clone(l.spare), nil, false
+// goBack has the rooms go back with the next write, but for those that keep says stay; have is what these hold.
+func (l *ledger) goBack(keep func(*room) bool) (have int64) {
+	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.extended })
 	for i := range l.rooms {
-		r := &l.rooms[i]
-		switch {
-		case keep(r):
+		if r := &l.rooms[i]; keep(r) {
 			have += r.amount
-		default:
-			r.out(next)
-			if !r.extended {
-				r.since = noCheck
-			}
+		} else {
+			r.since = noCheck
 		}
 	}
-	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.extended })
-	return next, have
+	return have
+}
+
+// copied is a copy of what checks were given.
+func (l *ledger) copied() *limit.Ledger {
+	into := l.spare
+	l.spare = nil
+	return l.Clone(into)
 }
 
 // asGood says which rooms checks at now by the rule can be given as well as new ones: those of the entry to which admissions belong.
@@ -288,7 +294,10 @@ func (l *ledger) asGood(rule *limit.Rule, now int64) func(*room) bool {
 // none is for rooms of which none stays.
 func none(*room) bool { return false }
 
-// out takes the room out of a ledger of this owner. A permit that was extended stays: its client is inside.
+// goesBack says whether the room is left out of the next write.
+func goesBack(r *room) bool { return r.since == noCheck }
+
+// out takes the room out of a ledger that has it. A permit that was extended stays: its client is inside.
 func (r *room) out(l *limit.Ledger) {
 	switch {
 	case r.extended:
@@ -300,7 +309,7 @@ func (r *room) out(l *limit.Ledger) {
 }
 
 // extend makes a permit last from now on in a ledger that is to be written, and says of which room.
-func (l *ledger) extend(next *limit.Ledger, rule *limit.Rule, id uint64, now int64) (room, bool) {
+func extend(next *limit.Ledger, rule *limit.Rule, id uint64, now int64) (room, bool) {
 	e, inside := next.Permit(id, now)
 	if !inside {
 		return room{}, false
@@ -312,12 +321,14 @@ func (l *ledger) extend(next *limit.Ledger, rule *limit.Rule, id uint64, now int
 }
 
 // readAnother is for a claim that was told another ledger than this owner knew. If that is its own, written in vain as it seemed, what was entered for
-// checks goes back: they may have been given something else.
-func (l *ledger) readAnother(own bool) {
-	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.id == 0 && r.since == noCheck })
+// checks goes back: they may have been given something else. What cannot be taken out of a ledger of another owner any more, as of a queue, is no room.
+func (l *ledger) readAnother(own, queue bool) {
+	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool {
+		return r.id == 0 && (r.since == noCheck && (own || !r.stays(l.as)) || queue && !own)
+	})
 	for _, r := range l.taken { // no permits, and no holds: see keepTaken
 		if own {
-			r.since = noCheck
+			r.since, r.leftOut = noCheck, maybe
 			l.rooms = append(l.rooms, r)
 		}
 	}
@@ -333,7 +344,6 @@ func (l *ledger) hears(a *Answer) {
 
 // add adds rooms that have been stored.
 func (l *ledger) add(rooms []room) {
-	l.sum.known = false
 	for _, r := range rooms {
 		i := slices.IndexFunc(l.rooms, func(o room) bool {
 			return o.at == r.at && o.id == 0 && o.since == 0 && r.id == 0 && o.rule.SameNumbers(r.rule)
@@ -361,7 +371,7 @@ func (l *ledger) busyUntil() (until int64) {
 
 // forgetRooms is for a ledger of which nothing counts any more that was stored.
 func (l *ledger) forgetRooms() {
-	l.rooms, l.sum.known = nil, false
+	l.rooms = nil
 	l.released()
 }
 

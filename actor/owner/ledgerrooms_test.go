@@ -270,11 +270,14 @@ func TestLeftOutOnce(t *testing.T) {
 			a.now += 30 * ms
 			a.wake()
 			tell(due(owner.DefaultDelta, true), 1, 2)
-			due(owner.DefaultDelta, false)
+			if again := a.post[len(a.post)-1]; again.Claim {
+				t.Fatalf("it sends %+v, want a write", again)
+			}
 			a.now += 30 * ms
 			a.wake()
-			tell(due(owner.DefaultDelta, true), 0, 1)
+			tell(due(4*owner.DefaultDelta, true), 0, 1)
 			a.quickAll()
+			a.pass(second)
 			a.admitted(a.check(1, rule))
 			a.pass(2 * second)
 			if got := tr.enter('B').left(rule); got != 4 {

@@ -15,7 +15,8 @@ type Out struct {
 	// Of one that is charged when it expires, and is never settled, nothing is told.
 	Expired []*limit.Rule
 
-	trials   []trial // scratch
+	trials   []trial      // scratch
+	ledger   limit.Ledger // scratch: what is to be stored
 	reusable reusable
 }
 

@@ -67,7 +67,9 @@ func (o *Owner) writeUnclaimed(b *bucket, now int64, out *Out) {
 		for i := range l.rooms {
 			l.releaseAt = min(l.releaseAt, l.rooms[i].until)
 		}
-	case o.Waiting() > 0, b.pausing(now), l.blocked(b, now, o.cfg) > 0:
+	case o.awaited(b):
+		l.releaseAt = now + o.cfg.Delta
+	case b.pausing(now), l.blocked(b, now, o.cfg) > 0:
 		l.tryLater(now, o.cfg)
 	case !l.current:
 		l.tryLater(now, o.cfg)
@@ -75,8 +77,8 @@ func (o *Owner) writeUnclaimed(b *bucket, now int64, out *Out) {
 		o.claim(b, now, out)
 	default:
 		l.tryLater(now, o.cfg)
-		next, _ := l.takeBack(keep)
-		o.write(b, next, nil, now, true, out)
+		l.goBack(keep)
+		o.write(b, l.draft(l.copied(), &out.ledger), now, true, out)
 	}
 }
 
@@ -87,4 +89,18 @@ const mostTries = 7
 func (l *ledger) tryLater(now int64, cfg *Config) {
 	l.releaseAt = now + cfg.Delta<<l.tries
 	l.tries = min(l.tries+1, mostTries)
+}
+
+// awaited says whether something waits for the bucket.
+func (o *Owner) awaited(b *bucket) bool {
+	if o.Waiting() == 0 {
+		return false
+	}
+	waiting := o.overflow.waiting()
+	for i := range waiting {
+		if waiting[i].concerns(b) {
+			return true
+		}
+	}
+	return false
 }

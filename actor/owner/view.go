@@ -80,8 +80,9 @@ func (o *Owner) view(b *bucket, now int64) View {
 		Credit: b.credit(now), Demand: o.demand(b, now), Recent: b.recent(),
 	}
 	if l := b.ledger(); l != nil {
-		free, place := l.Clone(nil).Free(now), l.bare(l.Clone(nil)).Free(now)
-		v.Ledger, v.Place, v.Held = o.stored(l, l.Clone(nil)), max(place, 0), place-free
+		place, full := l.Clone(nil).Free(now), enterAll(l.rooms, l.Clone(nil), none)
+		v.Ledger = o.stored(l, full)
+		v.Place, v.Held = max(place, 0), place-full.Free(now)
 		if !l.current {
 			v.Hi = 0 // another owner may have written since
 		}
@@ -122,7 +123,7 @@ func (o *Owner) left(b *bucket, now int64) int64 {
 	case l != nil && !l.current, l == nil && b.held.to == 0 && b.free(b.gen, all, nil, o.cfg) == 0: // no replica has spoken
 		return -1
 	case l != nil:
-		return min(max(l.bare(l.Clone(nil)).Free(now), 0), b.rule.Capacity)
+		return min(max(l.Clone(nil).Free(now), 0), b.rule.Capacity)
 	}
 	return b.tokensUpTo(b.rule.Bound(now), now, now, o.cfg)
 }

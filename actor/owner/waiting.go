@@ -89,8 +89,9 @@ func (o *Owner) run(now int64, out *Out) {
 	}
 	for i := range o.size() {
 		b := o.at(i)
-		if l := b.ledger(); l != nil && o.Waiting() == 0 {
+		if l := b.ledger(); l != nil && len(l.rooms)+len(l.taken) > 0 && !o.awaited(b) {
 			l.releaseUnclaimed(now, o.cfg)
+			o.writeUnclaimed(b, now, out)
 		}
 		o.writePenalty(b, now, out)
 		b.settle(o.cfg, out)

@@ -5,12 +5,32 @@ func ofCountedBuckets() []Mutant { //nolint:funlen // a list
 	story := func(test, says string) Hunt { return Hunt{Package: "./actor/owner", Run: "^" + test + "$", Says: says} }
 	return []Mutant{
 		{
+			Name: "in the queue as of its answer",
+			Why:  "what was written counts as of then, behind what had still to come back; entered where that has come back, there is more in the bucket than is stored",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "\tl.countIn(each)\n\tfrom :=",
+				New:  "\tl.pruneQueue()\n\tl.countIn(each)\n\tfrom :=",
+			}},
+			Caught: []Hunt{story("TestLateAnswerBehindAQueue", `are admitted in`)},
+		},
+		{
+			Name: "less to give back as of its answer",
+			Why:  "a hold stands in the bucket as of when it was written; what was written behind it has to refill, too, before that comes back",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerhold.go",
+				Old:  "l.toRefill(min(h.At, l.now))",
+				New:  "l.toRefill(l.now)",
+			}},
+			Caught: []Hunt{story("TestHoldBeforeACheckThatIsAnsweredLate", `are spent`)},
+		},
+		{
 			Name: "less to refill is not noted",
 			Why:  "what a bucket had to refill since a hold was taken is noted before that grows; unless it is, a hold gives back what has come back by itself",
 			Edits: []Edit{{
 				File: "actor/limit/ledgerqueue.go",
-				Old:  "\tl.lowered()\n\tl.pruneQueue()",
-				New:  "\tl.pruneQueue()",
+				Old:  "\tl.lowered(min(at, l.now))\n",
+				New:  "",
 			}},
 			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfBucket$", Says: `have to come back`}},
 		},
@@ -79,8 +99,8 @@ func ofCountedBuckets() []Mutant { //nolint:funlen // a list
 			Why:  "what was used beyond a hold is charged at the hold's price, whichever plan was asked for last",
 			Edits: []Edit{{
 				File: "actor/limit/ledgerqueue.go",
-				Old:  "l.queueUp(amount, h.each)",
-				New:  "l.queueUp(amount, l.queue.price)",
+				Old:  "l.queueUp(l.now, amount, h.each)",
+				New:  "l.queueUp(l.now, amount, l.queue.price)",
 			}},
 			Caught: []Hunt{story("TestHoldIsSettledAtItsPrice", `are left, want`)},
 		},
@@ -159,8 +179,8 @@ func ofCountedBuckets() []Mutant { //nolint:funlen // a list
 			Why:  "what is shown of a bucket goes to other nodes, which may be of a release that reads tokens alone",
 			Edits: []Edit{{
 				File: "actor/owner/view.go",
-				Old:  "o.stored(l, l.Clone(nil))",
-				New:  "l.Clone(nil).Append(nil, o.id)",
+				Old:  "v.Ledger = o.stored(l, full)",
+				New:  "v.Ledger = full.Append(nil, o.id)",
 			}},
 			Caught: []Hunt{story("TestPlansWhileLedgersAreInTokens", `shown in layout 4`)},
 		},
@@ -209,8 +229,8 @@ func ofCountedBuckets() []Mutant { //nolint:funlen // a list
 			Why:  "an owner that has not heard of the new level reads that it is there; in tokens, what it goes on from would come back at the refill of whoever reads it next",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "l.inTime = l.inTime || limit.IsInTime(l.told)",
-				New:  "_ = limit.IsInTime",
+				Old:  "\t\tl.inTime = true\n",
+				New:  "",
 			}},
 			Caught: []Hunt{story("TestOwnersOfTwoLevels", `shown in layout 3`)},
 		},

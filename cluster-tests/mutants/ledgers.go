@@ -14,8 +14,8 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a check is given what a majority has stored; given while that is under way, it is forgotten where the write is refused",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "l.written, l.taken, l.version = next, rooms, b.held.to\n",
-				New:  "l.add(rooms)\n\tl.Ledger, l.written, l.version = next, next, b.held.to\n",
+				Old:  "l.written, l.taken, l.version = d.bare, d.rooms, b.held.to\n",
+				New:  "l.add(d.rooms)\n\tl.Ledger, l.written, l.version = d.bare, d.bare.Clone(nil), b.held.to\n",
 			}},
 			Caught: []Hunt{walks("log")},
 		},
@@ -24,7 +24,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "an owner reads the latest ledger before it writes one; without that, an owner that wakes writes over what others have admitted",
 			Edits: []Edit{
 				{File: "actor/owner/counting.go", Old: "return l.current && (l.knows", New: "return (l.knows"},
-				{File: "actor/owner/counting.go", Old: "From: b.held.to, To: max(b.held.to+1, now), Background: background,", New: "From: l.claimFrom(b, now, o.cfg), To: l.claimFrom(b, now, o.cfg) + 1, Background: background,"},
+				{File: "actor/owner/counting.go", Old: "From: b.held.to, To: to, Background: background,", New: "From: l.claimFrom(b, now, o.cfg), To: l.claimFrom(b, now, o.cfg) + 1, Background: background,"},
 			},
 			Caught: []Hunt{walks("log")},
 		},
@@ -73,8 +73,8 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a permit that has come back is not inside any more; taken out once more, its client is told twice that it was",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "p.sent, p.left = true, next.Remove(p.ID) || p.left",
-				New:  "p.sent, p.left = true, next.Remove(p.ID) || true",
+				Old:  "p.sent, p.left = true, bare.Remove(p.ID) || p.left",
+				New:  "p.sent, p.left = true, bare.Remove(p.ID) || true",
 			}},
 			Caught: []Hunt{story("TestConcurrencyIsReleasedByReturns", `a permit comes back once`)},
 		},
@@ -96,7 +96,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "an owner that takes a permit out claims the ledger first, if it may not be the latest; otherwise it writes over what others have admitted",
 			Edits: []Edit{
 				{File: "actor/owner/permits.go", Old: "\tcase !l.current:\n\t\to.eachToTakeOut(b, func(p *Permit) { p.claimed = true })\n\t\tl.written = nil\n\t\to.claim(b, now, out)\n\tdefault:\n\t\to.rewrite", New: "\tdefault:\n\t\to.rewrite"},
-				{File: "actor/owner/counting.go", Old: "From: b.held.to, To: max(b.held.to+1, now), Background: background,", New: "From: l.claimFrom(b, now, o.cfg), To: l.claimFrom(b, now, o.cfg) + 1, Background: background,"},
+				{File: "actor/owner/counting.go", Old: "From: b.held.to, To: to, Background: background,", New: "From: l.claimFrom(b, now, o.cfg), To: l.claimFrom(b, now, o.cfg) + 1, Background: background,"},
 			},
 			Caught: []Hunt{
 				story("TestPermitComesBackAtAnotherOwner", `the return had no effect`),
@@ -130,16 +130,46 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Name: "an extension is denied by what has ended since",
 			Why:  "that a permit has ended is said by a ledger that was asked for after its end; by one whose answers came after it, a client whose permit another owner has extended meanwhile is told to enter anew",
 			Edits: []Edit{
-				{File: "actor/owner/leaving.go", Old: "w.ended = !inside && w.At <= askedAt\n", New: "w.ended = w.At <= askedAt\n\t\t\t_ = inside\n"},
+				{File: "actor/owner/leaving.go", Old: "w.ended = !inside && w.At <= askedAt && l.Time(askedAt) == askedAt", New: "w.ended = w.At <= askedAt\n\t\t\t_ = inside"},
 			},
 			Caught: []Hunt{story("TestExtensionWhoseAnswersAreLate", `was answered`)},
+		},
+		{
+			Name: "ended, for it was dropped",
+			Why:  "an owner may have dropped what ended after a claim was asked; that says nothing of a permit as of when it was",
+			Edits: []Edit{{
+				File: "actor/owner/leaving.go",
+				Old:  " && l.Time(askedAt) == askedAt",
+				New:  "",
+			}},
+			Caught: []Hunt{story("TestPermitDroppedBeforeALateAnswer", `is told that its permit has ended`)},
+		},
+		{
+			Name: "unreadable, and so empty",
+			Why:  "a ledger that cannot be read leaves none in memory; if it is taken for the one that is known, the bucket is full again",
+			Edits: []Edit{{
+				File: "actor/owner/counting.go",
+				Old:  "l.latest = -1 // nothing is known",
+				New:  "l.told = nil",
+			}},
+			Caught: []Hunt{story("TestUnreadableOnce", `of 10 a day`)},
+		},
+		{
+			Name: "holds dropped for a denial",
+			Why:  "a hold that has expired is dropped for one that is written; dropped for one that is denied, it is unknown to its owner, and stored",
+			Edits: []Edit{{
+				File: "actor/owner/holding.go",
+				Old:  "l.Clone(nil).FullOfHolds(now)",
+				New:  "l.FullOfHolds(now)",
+			}},
+			Caught: []Hunt{story("TestNothingIsDroppedForADenial", `is settled`)},
 		},
 		{
 			Name: "a sweep forgets a ledger",
 			Why:  "a ledger is kept until its last entry has ended; swept with its line, which ends at once, all that counts is forgotten",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "Expire: next.KeptUntil(now) + o.cfg.Late,",
+				Old:  "Expire: d.full.KeptUntil(now) + o.cfg.Late,",
 				New:  "Expire: 1,",
 			}},
 			Caught: []Hunt{story("TestSweepsKeepLiveLedgers", `want allowed false`)},
@@ -189,7 +219,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a penalty is stored, and closes the bucket for later owners too; otherwise a crash or a quiet second opens it",
 			Edits: []Edit{{
 				File: "actor/owner/closing.go",
-				Old:  "o.write(b, next, nil, now, true, out)\n",
+				Old:  "o.write(b, l.draft(next, &out.ledger), now, true, out)\n",
 				New:  "l.Ledger, p.due = next, false\n",
 			}},
 			Caught: []Hunt{

@@ -76,6 +76,12 @@ func (w *World) callOf(id uint64, key, limit int, what wish, then func(*call)) *
 	}
 }
 
+// newCall is a check that was not planned.
+func (w *World) newCall(key, limit int, then func(*call)) *call {
+	w.unplanned++
+	return w.callOf(1<<40+w.unplanned, key, limit, checks, then)
+}
+
 // giveBack gives receipts of a call back after a while.
 func (w *World) giveBack(id uint64, of *call, receipts []limit.Receipt, after int64) {
 	if len(receipts) == 0 {

@@ -146,12 +146,6 @@ func (w *World) probeOne(key, limit int, until int64, served func()) {
 	again()
 }
 
-// newCall is a check that was not planned.
-func (w *World) newCall(key, limit int, then func(*call)) *call {
-	w.unplanned++
-	return w.callOf(1<<40+w.unplanned, key, limit, checks, then)
-}
-
 // saturate asks for more than a limit allows, and asserts that about as much is admitted as is due.
 func (w *World) saturate() {
 	if w.violation != nil {
