@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
@@ -84,6 +85,9 @@ func reason(err error) string {
 	}
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return "connection" // over HTTP
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return "connection" // at a door
 	}
 	text := addressed.ReplaceAllString(err.Error(), "a node: ")
 	return "other: " + text[:min(len(text), 100)]
