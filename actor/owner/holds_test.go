@@ -654,3 +654,25 @@ func TestFullListOfHolds(t *testing.T) {
 	again.holds(1, 60*second, rule)
 	s.holds(1, 60*second, rule)
 }
+
+// What was used beyond a hold of a line is charged at the price of the hold's plan, whichever plan was asked for last.
+func TestLineIsChargedAtThePriceOfTheHold(t *testing.T) {
+	rules := planned(t, limit.Limit{
+		Name: "pool", Capacity: 100, Refill: limit.Refill{Tokens: 10, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute, MaxDebt: limit.NoDebt},
+	}, "{small: {capacity: 20, refill: 2/1s}}")
+	own, small := rules[0], rules[1]
+	a := newTroupe(t, 3).enter('A')
+	h := a.holds(10, 20*second, small) // five seconds of the line
+	a.admitted(a.check(10, own))       // one
+	if got := a.settles(h, limit.Settlement{Used: 14}, small)[0]; got.State != limit.HoldSettled || got.Charged != 14 {
+		t.Errorf("%+v", got)
+	}
+	if got := a.decision(a.check(0, small)).Limits[0].Remaining; got != 4 {
+		t.Errorf("%d are left, and 8 of the 10 seconds are spent", got)
+	}
+	h = a.holds(1, 20*second, small)
+	a.admitted(a.check(10, own))
+	if got := a.settles(h, limit.Settlement{Used: 9}, small)[0]; got.Charged != 2 {
+		t.Errorf("%d are charged, where half a second is left", got.Charged)
+	}
+}

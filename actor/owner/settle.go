@@ -74,6 +74,9 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	}
 	var length limit.Pos
 	if more := h.due(now) - h.charged; more > 0 && h.overAt == 0 {
+		if !s.Rule.SameNumbers(b.rule) { // it is charged at the price of the hold's plan, whichever was asked for last
+			b = o.bucketOf(s.Rule, out)
+		}
 		got, line, over := o.force(b, more, at, now, out)
 		if !over {
 			return

@@ -11,6 +11,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 	story := func(test, says string) Hunt { return Hunt{Package: "./actor/owner", Run: "^" + test + "$", Says: says} }
 	return []Mutant{
 		{
+			Name: "a line charged at another plan's price",
+			Why:  "what was used beyond a hold is tokens of the hold's plan; at the price of whichever was asked for last, a small plan gets more than it allows",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "if !s.Rule.SameNumbers(b.rule) {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestLineIsChargedAtThePriceOfTheHold$", Says: `are spent|are charged`}},
+		},
+		{
 			Name: "a settlement in memory alone",
 			Why:  "a settlement is answered once a majority has stored it; answered before, it is forgotten with its owner, and the hold is charged or freed in its place",
 			Edits: []Edit{{
