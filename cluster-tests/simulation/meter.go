@@ -7,7 +7,8 @@ import (
 )
 
 // A meter asserts the promise from outside: for every window, the net cost admitted in it is at most C + r·w + 2·r·ε. It
-// is that of one bucket in one generation under one rule: a change of the rule, or a reset, begins another one.
+// is that of one bucket in one generation by one capacity and refill: a change of these, or a reset, begins another one. What was admitted
+// before other fields were changed can be returned after.
 //
 // All windows that end at a moment are looked at together: the level is the most by which what was admitted in one of
 // them exceeds what comes back in it. It is counted in tokens times nanoseconds, which are whole numbers.
@@ -32,7 +33,7 @@ const settleAfter = maxWait + second
 // meter is that of a generation under a rule.
 func (account *account) meter(w *World, generation int64, rule *limit.Rule) *meter {
 	for _, m := range slices.Backward(account.meters) {
-		if m.generation == generation && m.rule.Equal(rule) {
+		if m.generation == generation && sameNumbers(m.rule, rule) {
 			return m
 		}
 	}
