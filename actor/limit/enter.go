@@ -93,6 +93,9 @@ func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
 	return Entry{}, false
 }
 
+// TellsOf says whether the ledger has every permit that had not ended at t, of those that it had when it was read.
+func (l *Ledger) TellsOf(t int64) bool { return l.dropped <= t }
+
 // Remove takes a permit or a hold out and says whether it was there.
 func (l *Ledger) Remove(id uint64) bool {
 	n := len(l.entries)

@@ -21,6 +21,7 @@ type Ledger struct {
 	numbers HoldNumbers
 	now     int64
 	reset   int64 // see Reset
+	dropped int64 // what has ended later may have been dropped: see TellsOf
 
 	// What was worked out of the entries, until they change.
 	used      int64 // at usedFrom, and until usedUntil if entries count in full until they end

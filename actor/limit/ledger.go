@@ -115,7 +115,13 @@ func (l *Ledger) pruneFor(room bool) {
 	if l.queue != nil {
 		return
 	}
-	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool {
+		over := e.Amount == 0 || l.now >= l.Until(&e)
+		if over && e.ID != 0 {
+			l.dropped = max(l.dropped, l.Until(&e))
+		}
+		return over
+	})
 }
 
 // Time is the time that t counts as: t, or the latest before.

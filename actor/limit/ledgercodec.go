@@ -195,6 +195,7 @@ func (l *Ledger) encoded() int {
 // entered is not its own. The error is ErrLedger.
 func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 	l.entries, l.holds, l.numbers, l.line, l.reset = l.entries[:0], l.holds[:0], HoldNumbers{}, queue{}, 0
+	l.dropped = 0
 	l.forget()
 	if len(stored) == 0 {
 		return nil

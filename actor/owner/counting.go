@@ -264,6 +264,10 @@ func (o *Owner) claim(b *bucket, now int64, out *Out) {
 // it is stored.
 func (o *Owner) write(b *bucket, d draft, now int64, background bool, out *Out) {
 	l, to := b.ledger(), max(b.held.to+1, now)
+	if d.dropped {
+		d.bare.DropHolds(now) // which gives back what they free
+		d.bare.ListAs(d.full)
+	}
 	d.bare.Number(d.full)
 	l.current = false
 	l.written, l.taken, l.version = d.bare, d.rooms, b.held.to
@@ -299,12 +303,14 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 				return
 			}
 		}
-		if l.tries > 0 { // it was claimed for what goes back
+		if l.tries > 0 && l.unclaimed() { // it was claimed for what goes back
 			l.releaseAt = p.heardAt
 		}
 	} else {
+		reset := l.Reset()
 		l.Ledger, l.spare = l.written, l.Ledger
 		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.since == noCheck })
+		b.across(reset)
 		l.released()
 		l.latest = l.version
 		l.add(l.taken)
@@ -323,18 +329,23 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 	}
 }
 
+// across is for a ledger that has taken the place of one of that reset: if the bucket was emptied in between, nothing comes back across that.
+func (b *bucket) across(reset int64) {
+	if l := b.ledger(); l.Reset() != reset {
+		b.forgetReturns()
+		l.forgetRooms()
+	}
+}
+
 // read takes in another ledger than this owner knew, which a claim was told.
 func (o *Owner) read(b *bucket, own bool) error {
 	l := b.ledger()
 	reset := l.Reset()
 	if err := l.Read(l.told, o.id); err != nil {
-		l.latest = -1 // nothing is known
+		l.Ledger, l.latest = l.Empty(reset), -1 // nothing is known
 		return err
 	}
-	if l.Reset() != reset { // another owner has emptied the bucket: nothing comes back across that
-		b.forgetReturns()
-		l.forgetRooms()
-	}
+	b.across(reset)
 	l.readAnother(own, b.rule.Queues())
 	if limit.IsInTime(l.told) {
 		l.inTime = true
@@ -440,7 +451,6 @@ func (o *Owner) empty(b *bucket, w *waiter, now int64, out *Out) (done bool, err
 		o.claim(b, now, out)
 		return false, nil
 	}
-	b.forgetReturns()
 	l.goBack(none) // should the write come to nothing
 	if l.penalties != nil {
 		*l.penalties = penalties{}

@@ -26,7 +26,7 @@ func (o *Owner) noteEnded(b *bucket, askedAt int64) {
 		if w.Extend != 0 && w.Rules[0].Register() == b.rule.Register() {
 			l := b.ledger()
 			_, inside := l.Permit(w.Extend, askedAt)
-			w.ended = !inside && w.At <= askedAt && l.Time(askedAt) == askedAt // what ended later may be dropped
+			w.ended = !inside && w.At <= askedAt && l.TellsOf(askedAt)
 		}
 	}
 }

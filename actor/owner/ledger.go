@@ -201,6 +201,7 @@ func enterAll(rooms []room, into *limit.Ledger, leaveOut func(*room) bool) *limi
 type draft struct {
 	bare, full *limit.Ledger
 	rooms      []room // new ones
+	dropped    bool   // holds that are over, from full
 }
 
 // draft makes a draft of a ledger without rooms, with those that stay, in the memory of into.
@@ -212,8 +213,7 @@ func (l *ledger) draft(bare, into *limit.Ledger) draft {
 func (d *draft) fullOfHolds(now int64) bool {
 	if d.full.ListsMost() {
 		d.full.DropHolds(now)
-		d.bare.DropHolds(now) // which gives back what they free
-		d.bare.ListAs(d.full)
+		d.dropped = true
 	}
 	return d.full.ListsMost()
 }

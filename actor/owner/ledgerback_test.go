@@ -180,3 +180,40 @@ func TestWaitBesideWhatComesBack(t *testing.T) {
 		t.Errorf("%+v, and 5 of 10 come back in %v", d.Limits[0], want)
 	}
 }
+
+// Nor does a reset that comes to nothing forget what was admitted before.
+func TestReturnedAfterAResetThatFails(t *testing.T) {
+	rule := ruleFor(t, day(t)["fixed window"])
+	tr := newTroupe(t, 3)
+	a := tr.enter('A')
+	a.quickAll()
+	r := a.admitted(a.check(8, rule))
+	a.pass(second)
+	a.quick = nil
+	a.owner.Reset(a.tag(), rule, a.clock(), a.clock()+5*ms, &a.out)
+	a.after()
+	a.now += 30 * ms
+	a.wake()
+	a.quickAll()
+	a.pass(second)
+	a.returned(r)
+	a.pass(30 * second)
+	if got := tr.enter('B').left(rule); got != 10 {
+		t.Errorf("%d of 10 are left; 8 came back, and the reset failed", got)
+	}
+}
+
+// What a claim shows to be gone needs no wake.
+func TestNoWakeForWhatIsGone(t *testing.T) {
+	rule := ruleFor(t, day(t)["bucket"])
+	tr := newTroupe(t, 3)
+	a, b := tr.enter('A'), tr.enter('B')
+	b.quickAll()
+	a.checkBy(5*ms, 4, rule)
+	a.deliver(0, 1)
+	a.pass(6 * ms)
+	a.deliver(0, 1)
+	a.quickAll()
+	b.admitted(b.check(1, rule))
+	a.pass(10 * second)
+}

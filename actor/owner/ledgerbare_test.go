@@ -227,3 +227,57 @@ func TestHoldBeforeACheckThatIsAnsweredLate(t *testing.T) {
 		})
 	}
 }
+
+// A permit that has ended is not extended, and that is said at once, whatever is denied meanwhile.
+func TestExtensionBesideDenials(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "p", Algorithm: limit.Concurrency, Capacity: 10, Lease: 10 * time.Second})
+	quota := mustRule(t, "quota", 10, 10, 24*time.Hour)
+	a := newTroupe(t, 3).enter('A')
+	a.quickAll()
+	a.admitted(a.check(10, quota))
+	p := a.admitted(a.check(1, rule))
+	a.pass(20 * second)
+	a.quick = nil
+	x := a.extend(rule, p)
+	for range 3 {
+		m := a.post[len(a.post)-1]
+		a.pass(ms / 2)
+		a.denied(a.check(1, rule, quota))
+		a.pass(ms / 2)
+		a.bring(m, 0)
+		a.bring(m, 1)
+	}
+	if d := a.decision(x); d.Allowed || !d.Limits[0].Ended {
+		t.Errorf("%+v", d)
+	}
+}
+
+// After a ledger that cannot be read, the next one that can is no other owner's reset.
+func TestReturnedAfterAnUnreadableLedger(t *testing.T) {
+	rule := ruleFor(t, day(t)["fixed window"])
+	tr := newTroupe(t, 3)
+	a := tr.enter('A')
+	a.quickAll()
+	a.admitted(a.check(1, rule))
+	a.done(a.reset(rule))
+	r := a.admitted(a.check(6, rule))
+	a.pass(2 * second)
+	whole := tr.replicas[2].registers[rule.Register()]
+	broken := whole
+	broken.Version++
+	broken.Ledger = append([]byte{77}, broken.Ledger[1:]...)
+	tr.replicas[2].registers[rule.Register()] = broken
+	a.quick = nil
+	x := a.check(6, rule)
+	a.deliver(1, 2)
+	if got, answered := a.reply(x); !answered || got.Err == nil {
+		t.Fatalf("a ledger that cannot be read: %+v", got)
+	}
+	tr.replicas[2].registers[rule.Register()] = whole
+	a.pass(100 * ms)
+	a.quick = []int{0, 1}
+	a.denied(a.check(6, rule))
+	a.returned(r)
+	a.pass(10 * ms)
+	a.admitted(a.check(6, rule))
+}

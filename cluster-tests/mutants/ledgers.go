@@ -130,7 +130,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Name: "an extension is denied by what has ended since",
 			Why:  "that a permit has ended is said by a ledger that was asked for after its end; by one whose answers came after it, a client whose permit another owner has extended meanwhile is told to enter anew",
 			Edits: []Edit{
-				{File: "actor/owner/leaving.go", Old: "w.ended = !inside && w.At <= askedAt && l.Time(askedAt) == askedAt", New: "w.ended = w.At <= askedAt\n\t\t\t_ = inside"},
+				{File: "actor/owner/leaving.go", Old: "w.ended = !inside && w.At <= askedAt && l.TellsOf(askedAt)", New: "w.ended = w.At <= askedAt\n\t\t\t_ = inside"},
 			},
 			Caught: []Hunt{story("TestExtensionWhoseAnswersAreLate", `was answered`)},
 		},
@@ -139,7 +139,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "an owner may have dropped what ended after a claim was asked; that says nothing of a permit as of when it was",
 			Edits: []Edit{{
 				File: "actor/owner/leaving.go",
-				Old:  " && l.Time(askedAt) == askedAt",
+				Old:  " && l.TellsOf(askedAt)",
 				New:  "",
 			}},
 			Caught: []Hunt{story("TestPermitDroppedBeforeALateAnswer", `is told that its permit has ended`)},
@@ -149,8 +149,8 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a ledger that cannot be read leaves none in memory; if it is taken for the one that is known, the bucket is full again",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "l.latest = -1 // nothing is known",
-				New:  "l.told = nil",
+				Old:  "l.Ledger, l.latest = l.Empty(reset), -1 // nothing is known",
+				New:  "l.Ledger = l.Empty(reset)",
 			}},
 			Caught: []Hunt{story("TestUnreadableOnce", `of 10 a day`)},
 		},
@@ -179,8 +179,8 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "what was admitted before a reset does not come back after it, whichever owner has made it; otherwise the limit is had twice since the reset",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "if l.Reset() != reset {",
-				New:  "if false && l.Reset() != reset {",
+				Old:  "l.Reset() != reset {",
+				New:  "l.Reset() != reset && false {",
 			}},
 			Caught: []Hunt{story("TestNothingComesBackAcrossAResetElsewhere", `came back`)},
 		},

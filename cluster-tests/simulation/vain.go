@@ -68,7 +68,11 @@ func (w *World) nothingInVain(key, of, since int) {
 		return
 	}
 	rest := w.ruleOf(w.raft.state.limits, of, key, "").Capacity - admitted
-	if rest <= 0 {
+	switch {
+	case rest <= 0:
+		return
+	case w.minorityHas(key, of):
+		w.count("buckets of which only a minority has stored the latest ledger")
 		return
 	}
 	c := w.newCall(key, of, func(c *call) {
@@ -79,6 +83,14 @@ func (w *World) nothingInVain(key, of, since int) {
 	c.cost, c.order = rest, byChance
 	w.begin(c)
 	w.run(w.now + 100*ms)
+}
+
+// minorityHas says whether a replica has a later ledger than a majority: the next owner may go on from it, and what it has counts.
+func (w *World) minorityHas(key, of int) bool {
+	bucket := w.bucket(key, of)
+	return slices.ContainsFunc(w.nodes, func(n node) bool {
+		return n.proc != nil && n.proc.store.cells[bucket].Version > w.ledger.latest[bucket].from
+	})
 }
 
 // storedOf is how much counts of a bucket, by the latest ledger that a majority has stored.
