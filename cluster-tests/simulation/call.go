@@ -403,10 +403,5 @@ func (w *World) acrossChange(o *owner.Owner, rule *limit.Rule, now int64) bool {
 	return ok && !sameNumbers(v.Rule, rule)
 }
 
-// sameNumbers says whether receipts of one rule are good under the other.
-func sameNumbers(a, b *limit.Rule) bool {
-	return a.Capacity == b.Capacity && a.Refill == b.Refill && a.Register() == b.Register()
-}
-
 // home is where a partition's first replica is, as agreed.
 func (w *World) home(p ring.Partition) int { return int(w.raft.state.places[p].Replicas[0][0]) - 1 }

@@ -20,7 +20,8 @@ type ledger struct {
 	tally   tally
 	held    heldTally
 	lents   map[serial]*lent
-	latest  []storedLedger // by bucket: the latest that a majority has stored
+	latest  []storedLedger          // by bucket: the latest that a majority has stored
+	writers map[int][]limit.OwnerID // by bucket: who has written it since this was made; nil for not of interest
 }
 
 type numbers struct {
@@ -212,6 +213,9 @@ func (l *ledger) stored(r *reserved, replica int, a register.Answer) {
 		now := storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger}
 		if now.from >= l.latest[r.bucket].from {
 			l.latest[r.bucket] = now
+		}
+		if l.writers != nil && !slices.Contains(l.writers[r.bucket], r.owner) {
+			l.writers[r.bucket] = append(l.writers[r.bucket], r.owner)
 		}
 		l.held.written(r.bucket, now)
 	}

@@ -42,6 +42,11 @@ func (account *account) meter(w *World, generation int64, rule *limit.Rule) *met
 	return m
 }
 
+// sameNumbers says whether receipts of one rule are good under the other.
+func sameNumbers(a, b *limit.Rule) bool {
+	return a.Capacity == b.Capacity && a.Refill == b.Refill && a.Register() == b.Register()
+}
+
 // most is the level that must not be exceeded.
 func (m *meter) most(w *World) int64 {
 	envelope := m.rule.Envelope()

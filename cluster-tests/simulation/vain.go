@@ -1,6 +1,10 @@
 package simulation
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 // How long checks come that may take something in vain, and until all of that is back.
 const (
@@ -19,6 +23,7 @@ func (w *World) vain() {
 	}
 	w.run(w.now + 2*int64(w.limits[of].rules[0].Fill()) + second) // until nothing counts
 	d := throw(w.seed, forHealing, 2)
+	w.ledger.writers = map[int][]limit.OwnerID{}
 	from, evicted := len(w.ledger.tally.seen), w.counts["keys evicted to free memory"]
 	for key := range w.honest() {
 		w.askInVain(&d, key, of)
@@ -61,6 +66,10 @@ func (w *World) askInVain(d *die, key, of int) {
 
 // nothingInVain compares what is stored of a bucket with what was admitted of it since.
 func (w *World) nothingInVain(key, of, since int) {
+	if len(w.ledger.writers[w.bucket(key, of)]) > 1 { // what one has on its way back may be lost where another one writes
+		w.count("buckets that two owners wrote in the end")
+		return
+	}
 	w.count("buckets compared with what was admitted")
 	admitted := w.admittedOf(key, of, since)
 	if stored := w.storedOf(key, of); stored != admitted {
