@@ -102,24 +102,32 @@ func TestUnclaimedPermitBesideABusyOwner(t *testing.T) {
 	}
 }
 
-// A reset that comes to nothing leaves what came back before: it goes back all the same.
-func TestReturnedBeforeAResetThatFails(t *testing.T) {
-	rule := ruleFor(t, day(t)["fixed window"])
-	tr := newTroupe(t, 3)
-	a := tr.enter('A')
-	a.quickAll()
-	r := a.admitted(a.check(8, rule))
-	a.pass(second)
-	a.returned(r)
-	a.quick = nil
-	a.owner.Reset(a.tag(), rule, a.clock(), a.clock()+5*ms, &a.out)
-	a.after()
-	a.now += 30 * ms
-	a.wake()
-	a.quickAll()
-	a.pass(30 * second)
-	if got := tr.enter('B').left(rule); got != 10 {
-		t.Errorf("%d of 10 are left; 8 came back, and the reset failed", got)
+// A reset that comes to nothing leaves what came back before it, and what comes back after it: that goes back all the same.
+func TestReturnedBesideAResetThatFails(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		rule := ruleFor(t, day(t)["fixed window"])
+		tr := newTroupe(t, 3)
+		a := tr.enter('A')
+		a.quickAll()
+		r := a.admitted(a.check(8, rule))
+		a.pass(second)
+		if before {
+			a.returned(r)
+		}
+		a.quick = nil
+		a.owner.Reset(a.tag(), rule, a.clock(), a.clock()+5*ms, &a.out)
+		a.after()
+		a.now += 30 * ms
+		a.wake()
+		a.quickAll()
+		if !before {
+			a.pass(second)
+			a.returned(r)
+		}
+		a.pass(30 * second)
+		if got := tr.enter('B').left(rule); got != 10 {
+			t.Errorf("before %v: %d of 10 are left; 8 came back, and the reset failed", before, got)
+		}
 	}
 }
 
@@ -178,28 +186,6 @@ func TestWaitBesideWhatComesBack(t *testing.T) {
 	d := a.decision(a.check(6, rule))
 	if want := time.Duration(given + int64(rule.Limit.Window) - a.now); d.Allowed || d.Limits[0].Remaining != 5 || !near(d.Limits[0].RetryAfter, want+100*time.Millisecond) {
 		t.Errorf("%+v, and 5 of 10 come back in %v", d.Limits[0], want)
-	}
-}
-
-// Nor does a reset that comes to nothing forget what was admitted before.
-func TestReturnedAfterAResetThatFails(t *testing.T) {
-	rule := ruleFor(t, day(t)["fixed window"])
-	tr := newTroupe(t, 3)
-	a := tr.enter('A')
-	a.quickAll()
-	r := a.admitted(a.check(8, rule))
-	a.pass(second)
-	a.quick = nil
-	a.owner.Reset(a.tag(), rule, a.clock(), a.clock()+5*ms, &a.out)
-	a.after()
-	a.now += 30 * ms
-	a.wake()
-	a.quickAll()
-	a.pass(second)
-	a.returned(r)
-	a.pass(30 * second)
-	if got := tr.enter('B').left(rule); got != 10 {
-		t.Errorf("%d of 10 are left; 8 came back, and the reset failed", got)
 	}
 }
 

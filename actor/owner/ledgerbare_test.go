@@ -151,6 +151,21 @@ func TestLateAnswerBehindAQueue(t *testing.T) {
 	}
 }
 
+// toldUnreadable has the last replica keep a ledger that cannot be read, and tell it to a claim of the owner.
+func (s *stage) toldUnreadable(rule *limit.Rule) {
+	s.tb.Helper()
+	r := s.replicas[2].registers[rule.Register()]
+	r.Version++
+	r.Ledger = append([]byte{77}, r.Ledger[1:]...)
+	s.replicas[2].registers[rule.Register()] = r
+	s.quick = nil
+	x := s.check(6, rule)
+	s.deliver(1, 2)
+	if got, answered := s.reply(x); !answered || got.Err == nil {
+		s.tb.Fatalf("a ledger that cannot be read: %+v", got)
+	}
+}
+
 // A ledger that cannot be read is no empty one.
 func TestUnreadableOnce(t *testing.T) {
 	rule := ruleFor(t, day(t)["log"])
@@ -159,16 +174,7 @@ func TestUnreadableOnce(t *testing.T) {
 	a.quickAll()
 	a.admitted(a.check(10, rule))
 	a.pass(2 * second)
-	r := tr.replicas[2].registers[rule.Register()]
-	r.Version++
-	r.Ledger = append([]byte{77}, r.Ledger[1:]...)
-	tr.replicas[2].registers[rule.Register()] = r
-	a.quick = nil
-	x := a.check(1, rule)
-	a.deliver(1, 2)
-	if got, answered := a.reply(x); !answered || got.Err == nil {
-		t.Fatalf("a ledger that cannot be read: %+v", got)
-	}
+	a.toldUnreadable(rule)
 	a.pass(100 * ms)
 	c := a.check(10, rule)
 	for range 5 {
@@ -263,16 +269,7 @@ func TestReturnedAfterAnUnreadableLedger(t *testing.T) {
 	r := a.admitted(a.check(6, rule))
 	a.pass(2 * second)
 	whole := tr.replicas[2].registers[rule.Register()]
-	broken := whole
-	broken.Version++
-	broken.Ledger = append([]byte{77}, broken.Ledger[1:]...)
-	tr.replicas[2].registers[rule.Register()] = broken
-	a.quick = nil
-	x := a.check(6, rule)
-	a.deliver(1, 2)
-	if got, answered := a.reply(x); !answered || got.Err == nil {
-		t.Fatalf("a ledger that cannot be read: %+v", got)
-	}
+	a.toldUnreadable(rule)
 	tr.replicas[2].registers[rule.Register()] = whole
 	a.pass(100 * ms)
 	a.quick = []int{0, 1}

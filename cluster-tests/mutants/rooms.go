@@ -154,7 +154,7 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 				Old:  "l.goBack(none) // should",
 				New:  "l.forgetRooms() // should",
 			}},
-			Caught: []Hunt{story("TestReturnedBeforeAResetThatFails", `and the reset failed`)},
+			Caught: []Hunt{story("TestReturnedBesideAResetThatFails", `and the reset failed`)},
 		},
 		{
 			Name: "nothing goes back beside a busy limit",
