@@ -161,6 +161,10 @@ func (w *World) canLose(n *node) bool {
 // beginCall begins a call that was planned.
 func (w *World) beginCall(i *item) {
 	s := i.call
+	if w.exact && !w.started() { // a node that does not decide yet sends callers on to another one
+		w.after(ms, func() { w.beginCall(i) })
+		return
+	}
 	switch s.what {
 	case spends:
 		w.edges[s.edge].check(i)
@@ -186,6 +190,16 @@ func (w *World) beginCall(i *item) {
 		w.asked[i.id] = c
 	}
 	w.begin(c)
+}
+
+// started says whether every founder decides.
+func (w *World) started() bool {
+	for i := range w.founders {
+		if p := w.nodes[i].proc; p == nil || !p.joined {
+			return false
+		}
+	}
+	return true
 }
 
 // crashFor crashes a process for a while: now, or when something is on its way to its disk.
