@@ -124,6 +124,13 @@ func TestClustersDoNotMerge(t *testing.T) {
 	if a.cluster.gossip.Alive(b.config.ID) {
 		t.Error("a foreign node is in the gossip")
 	}
+	for _, pair := range [][2]*chair{{a, b}, {b, a}} {
+		other := pair[1]
+		out := pair[0].cluster.Status(t.Context()).KeptOut
+		if len(out) != 1 || out[0].Name != other.config.Name || out[0].Gossip != other.config.BindGossip || out[0].Cluster != other.cluster.State().Cluster.String() {
+			t.Errorf("%s tells that it keeps out %+v, want %s", pair[0].config.Name, out, other.config.Name)
+		}
+	}
 }
 
 func TestJoinListOfTwoClusters(t *testing.T) {

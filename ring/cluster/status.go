@@ -56,6 +56,9 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	}
 	slices.SortFunc(told.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Name, b.Name) })
 	told.Raise = raisable(&told)
+	for _, k := range c.gossip.KeptOut() {
+		told.KeptOut = append(told.KeptOut, status.KeptOut{Name: k.Name, Gossip: k.Address, Cluster: k.Cluster, Why: k.Why})
+	}
 	if c.mayHaveLeader(known) {
 		told.Moves.Phases = c.askPhases(ctx)
 	}

@@ -135,6 +135,28 @@ func (f *finder) leader() {
 	}
 }
 
+// keptOut finds nodes that would be of the cluster and cannot be.
+func (f *finder) keptOut() {
+	c := f.view.Cluster
+	if c == nil {
+		return
+	}
+	for _, k := range c.KeptOut {
+		if k.Cluster == "" || c.Cluster == "" || k.Cluster == c.Cluster {
+			f.say(Problem{
+				Severity: Warning, What: fmt.Sprintf("node %s at %s cannot be in this cluster: %s", k.Name, k.Gossip, k.Why), More: whatIsWrong,
+				Do: "It joins by itself when that is mended.",
+			})
+			continue
+		}
+		f.say(Problem{
+			Severity: Critical, What: fmt.Sprintf("node %s at %s is in another cluster, %s: each of the two admits what a limit allows, and clusters never merge", k.Name, k.Gossip, k.Cluster),
+			More: whatIsWrong,
+			Do:   "If they are to be one, stop that node, empty its data folder, and start it with --join. If not, take its address out of the --join of these nodes, and theirs out of its own.",
+		})
+	}
+}
+
 // moves finds partitions that do not get to where they are to be.
 func (f *finder) moves() {
 	c, was := f.view.Cluster, f.before.Cluster

@@ -10,7 +10,7 @@ func problems(v *View, before, after *Look) []Problem {
 	f := &finder{view: v, before: before, after: after, found: []Problem{}}
 	for _, find := range []func(*finder){
 		(*finder).deciding, (*finder).undecided, (*finder).gateways, (*finder).nodes, (*finder).inDanger, (*finder).clocks, (*finder).memory,
-		(*finder).disks, (*finder).leader, (*finder).moves, (*finder).denials, (*finder).hot, (*finder).nearlyUsed, (*finder).versions,
+		(*finder).disks, (*finder).leader, (*finder).keptOut, (*finder).moves, (*finder).denials, (*finder).hot, (*finder).nearlyUsed, (*finder).versions,
 	} {
 		find(f)
 	}

@@ -120,6 +120,12 @@ func TestProblems(t *testing.T) {
 		}, ""},
 		{"no leader", func(_, l *Look) { l.Cluster.Leader = "" }, "warning: the cluster has no leader"},
 		{"not a member", func(_, l *Look) { l.Cluster.Waits = "no node answers at b:7703" }, "critical: node a waits: no node answers"},
+		{"a node is in another cluster", func(_, l *Look) {
+			l.Cluster.Cluster, l.Cluster.KeptOut = "c1", []status.KeptOut{{Name: "d", Gossip: "d:7701", Cluster: "c2", Why: "it belongs to cluster c2"}}
+		}, "critical: node d at d:7701 is in another cluster, c2: each of the two admits what a limit allows"},
+		{"a node cannot join", func(_, l *Look) {
+			l.Cluster.Cluster, l.Cluster.KeptOut = "c1", []status.KeptOut{{Name: "d", Gossip: "d:7701", Why: "it has 7 partitions, this node 271"}}
+		}, "warning: node d at d:7701 cannot be in this cluster: it has 7 partitions"},
 		{"a gateway fails open", func(_, l *Look) {
 			l.Nodes[1].Gateways = []Gateway{{
 				Name: "g", Now: start.Add(2 * time.Second), Requests: map[string]float64{"fail_open": 8}, Before: &Gateway{Name: "g", Now: start},

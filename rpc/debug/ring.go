@@ -56,6 +56,9 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 		s.Version, s.Partitions, s.LowestEpoch, s.HighestEpoch, replicas(s), floors(s))
 	say("moves\t%s\nlimits\tversion %d\nlevel\t%s\n", moves(s), s.LimitsVersion, levels(s))
 	sayKeys(say, s)
+	for _, k := range s.KeptOut {
+		say("kept out\t%s at %s: %s\n", k.Name, k.Gossip, k.Why)
+	}
 	fmt.Fprintln(table)
 	fmt.Fprintln(table, "node\tzone\tis\traft\towner of\treplica of\tclock\tgRPC\tid")
 	for i := range s.Nodes {

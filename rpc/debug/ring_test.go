@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/cluster/status"
 	"github.com/jeton-dev/jeton/ring/level"
 )
 
@@ -50,6 +51,18 @@ func TestKeysOfTheStatus(t *testing.T) {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
 		}
+	}
+}
+
+// TestKeptOutOfTheStatus shows a node that is a cluster of its own.
+func TestKeptOutOfTheStatus(t *testing.T) {
+	s, page := someStatus(), new(strings.Builder)
+	s.KeptOut = []status.KeptOut{{Name: "d", Gossip: "d:7701", Cluster: "c2", Why: "it belongs to cluster c2, this node to c1"}}
+	if err := WriteStatus(page, &s); err != nil {
+		t.Fatal(err)
+	}
+	if want := "kept out  d at d:7701: it belongs to cluster c2, this node to c1\n"; !strings.Contains(page.String(), want) {
+		t.Errorf("the page does not say %q:\n%s", want, page)
 	}
 }
 

@@ -48,7 +48,8 @@ func (own NodeMeta) fits(other NodeMeta) error {
 		return fmt.Errorf("%w: it has %d partitions, this node %d: the number is fixed when a cluster is founded",
 			message.ErrForeign, other.Partitions, own.Partitions)
 	case own.Cluster != "" && other.Cluster != "" && other.Cluster != own.Cluster:
-		return fmt.Errorf("%w: it belongs to cluster %s, this node to %s: clusters never merge; check the --join addresses",
+		return fmt.Errorf("%w: it belongs to cluster %s, this node to %s: clusters never merge; "+
+			"if they are to be one, stop one of the two nodes, empty its --data, and start it with --join; if not, check the --join addresses",
 			message.ErrForeign, other.Cluster, own.Cluster)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // An unmetAddress is why no node could be met at a gossip address.
@@ -69,6 +71,10 @@ func (u *unmets) list() string {
 // noteUnmet notes and logs that no node could be met at an address. What the address speaks is looked at once, and again after it has
 // begun or ceased to answer.
 func (g *Gossip) noteUnmet(address string, err error) {
+	if why, found := foreign(err); found { // logged already, see keepOutLocked
+		g.unmets.note(address, unmetAddress{cause: "is a node that cannot be in the same cluster: " + why})
+		return
+	}
 	before, known := g.unmets.of(address)
 	now := unmetAddress{cause: lastCause(err), key: isOtherKey(err.Error())}
 	answersStill := known && answers(before.cause) && answers(now.cause)
@@ -91,6 +97,12 @@ func (g *Gossip) noteUnmet(address string, err error) {
 	case !known:
 		g.logger.Info("no node answers at this gossip address yet; this node keeps trying", "address", address, "why", now.cause)
 	}
+}
+
+// foreign is why this node keeps out the node that it has met, if that is what an error of memberlist means.
+func foreign(err error) (why string, found bool) {
+	_, why, found = strings.Cut(strings.Join(strings.Fields(err.Error()), " "), message.ErrForeign.Error()+": ")
+	return why, found
 }
 
 // answers says whether a process accepted the connection that failed for that cause.

@@ -40,3 +40,19 @@ func TestWhatAnUnmetAddressSpeaks(t *testing.T) {
 		})
 	}
 }
+
+// A node that was met and kept out has spoken gossip: it is not asked what it speaks, which it would take for a message of a stranger.
+func TestANodeThatIsKeptOutIsNotAskedWhatItSpeaks(t *testing.T) {
+	const address = "10.0.0.1:7701"
+	g := New(Config{Key: new(key.Key), Logger: slog.New(slog.DiscardHandler), Speaks: func(context.Context, string) string {
+		t.Error("it is asked")
+		return "TLS"
+	}})
+	own, other := NodeMeta{Cluster: "c1"}, NodeMeta{Cluster: "c2"}
+	for range 3 {
+		g.noteUnmet(address, errors.New("1 error occurred:\n\t* Failed to join "+address+": "+own.fits(other).Error()+"\n\n"))
+	}
+	if said := g.Unmet(); !strings.Contains(said, address+" is a node that cannot be in the same cluster: it belongs to cluster c2, this node to c1: clusters never merge") {
+		t.Errorf("it is said: %s", said)
+	}
+}

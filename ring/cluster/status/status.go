@@ -37,6 +37,17 @@ type Status struct {
 	Raise int `json:"raise,omitempty"`
 	// Deciding says for which keys this node knows of a node that can decide.
 	Deciding ring.Deciding `json:"deciding"`
+	// KeptOut are the nodes that this node has met in the last half minute, and that cannot be in its cluster.
+	KeptOut []KeptOut `json:"kept_out,omitempty"`
+}
+
+// A KeptOut is a node that cannot be in the cluster.
+type KeptOut struct {
+	Name   string `json:"name"`
+	Gossip string `json:"gossip"`
+	// Cluster is the id of the cluster that it is in; missing where it is in none.
+	Cluster string `json:"cluster,omitempty"`
+	Why     string `json:"why"`
 }
 
 // A NodeStatus is one member.
