@@ -25,8 +25,9 @@ fi
 
 if [ -z "$before" ]; then
 	echo "jeton: nothing was started. Limits are in /etc/jeton/limits.yaml, options of a node in /etc/jeton/jeton.yaml, a gateway in /etc/jeton/gateway.yaml."
+	echo "jeton: for a cluster of several nodes, edit jeton.yaml first: a node that has run alone is a cluster of its own."
 	echo "jeton: start a node with 'systemctl enable --now jeton', a gateway with 'systemctl enable --now jeton-gateway'."
 else
 	echo "jeton: upgraded from $before. Nodes and gateways that run go on as they are until you restart them."
-	echo "jeton: restart one node after another: 'systemctl restart jeton', and before the next, wait for 'jeton cluster status --strict'."
+	echo "jeton: restart one node after another: 'systemctl restart jeton', and before the next, wait for 'jeton cluster status --strict'. Where nodes do not listen on 127.0.0.1, JETON_SERVER and JETON_CLUSTER_KEY_FILE tell it whom to ask."
 fi

@@ -105,6 +105,10 @@ var ofMachine = []wrong{
 	{"a clock that is off", func(m *facts.Machine, _ *facts.Cluster) { m.Clock.Error = 150 * time.Millisecond }, activity.Warning, clockOff, "150ms"},
 	{"a slow clock", func(m *facts.Machine, _ *facts.Cluster) { m.Clock.Source = "acpi_pm" }, activity.Notice, clockSlow, "acpi_pm"},
 	{"a port that another process has", func(m *facts.Machine, _ *facts.Cluster) { m.Ports[0].Holder, m.Ports[0].Program = 9, "nginx" }, activity.Critical, portTaken, "is taken by nginx, process 9"},
+	{"a jeton with another data folder", func(m *facts.Machine, _ *facts.Cluster) {
+		m.Folder = facts.Folder{Path: "/data", Made: "/"}
+		m.Ports[0].Program = "jeton"
+	}, activity.Critical, otherOptions, "is taken by jeton, process 7, which does not have this data folder open"},
 	{"a port that is taken before the first start", func(m *facts.Machine, _ *facts.Cluster) {
 		m.Folder = facts.Folder{Path: "/data", Made: "/"}
 		m.Ports[0].Holder, m.Ports[0].Speaks = 0, "HTTP"

@@ -27,6 +27,11 @@ func ports(j *judge, m *facts.Machine) {
 			j.sees("port", "%s is free", at)
 		case node > 0 && (p.Holder == node || p.Holder == 0), node == 0 && !known:
 			j.sees("port", "%s is taken, as it should be while the node runs", at)
+		case p.Program == "jeton":
+			j.critical(otherOptions, finding{
+				what: at + " is taken" + by(p) + ", which does not have this data folder open",
+				do:   "If that is the node, name its data folder with --data. If not, give one of the two another address.",
+			})
 		default:
 			j.critical(portTaken, finding{
 				what: at + " is taken" + by(p),
