@@ -72,7 +72,7 @@ type Gossip struct {
 	mu      sync.Mutex // below, all of it; never held while memberlist is called, which calls back under its own lock
 	own     NodeMeta
 	peers   map[ring.NodeID]Peer
-	keptOut map[ring.NodeID]KeptOut
+	keptOut keptOuts
 	changed chan struct{} // closed at the next change
 }
 
@@ -80,7 +80,7 @@ type Gossip struct {
 func New(config Config) *Gossip {
 	return &Gossip{
 		config: config, id: config.ID, logger: config.Logger, throttle: lograte.NewThrottle(), wire: config.Wire, started: time.Now(), own: config.Own,
-		peers: map[ring.NodeID]Peer{}, keptOut: map[ring.NodeID]KeptOut{}, changed: make(chan struct{}), tried: make(chan struct{}),
+		peers: map[ring.NodeID]Peer{}, keptOut: keptOuts{}, changed: make(chan struct{}), tried: make(chan struct{}),
 	}
 }
 
@@ -260,6 +260,29 @@ func (g *Gossip) admit(n *memberlist.Node) error {
 	}
 	g.keepOutLocked(id, other, n.Address(), err)
 	return err
+}
+
+// keepOutLocked forgets a node that does not fit, remembers why, and logs it once in a while.
+func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, why error) {
+	if why == nil {
+		delete(g.keptOut, id)
+		return
+	}
+	if _, known := g.peers[id]; known {
+		delete(g.peers, id)
+		g.changedLocked()
+	}
+	g.keptOut.note(id, other, address, why)
+	if g.throttle.Allow("keep out " + id.String()) {
+		g.logger.Error("rejected a node that cannot be in this cluster", "node", other.Name, "id", id, "address", address, "error", why)
+	}
+}
+
+// KeptOut are the nodes that were met of late and cannot be in one cluster with this one, by name.
+func (g *Gossip) KeptOut() []KeptOut {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.keptOut.list()
 }
 
 // NotifyConflict tells of two addresses that claim to be one node. Which of them is an old copy of the other's disk is

@@ -27,38 +27,27 @@ type KeptOut struct {
 	at            time.Time
 }
 
-// keepOutLocked forgets a node that does not fit, remembers why, and logs it once in a while.
-func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, why error) {
-	if why == nil {
-		delete(g.keptOut, id)
-		return
-	}
-	if _, known := g.peers[id]; known {
-		delete(g.peers, id)
-		g.changedLocked()
-	}
-	g.pastKeptOutLocked()
-	if len(g.keptOut) < maxKeptOut {
-		g.keptOut[id] = KeptOut{
-			Name: other.Name, Address: address, Cluster: other.Cluster, Why: strings.TrimPrefix(why.Error(), message.ErrForeign.Error()+": "), at: time.Now(),
-		}
-	}
-	if g.throttle.Allow("keep out " + id.String()) {
-		g.logger.Error("rejected a node that cannot be in this cluster", "node", other.Name, "id", id, "address", address, "error", why)
+// keptOuts are the nodes that were met of late and kept out.
+type keptOuts map[ring.NodeID]KeptOut
+
+// note remembers that a node was kept out, and why.
+func (k keptOuts) note(id ring.NodeID, other NodeMeta, address string, why error) {
+	k.forgetPast()
+	if len(k) < maxKeptOut {
+		said := strings.TrimPrefix(why.Error(), message.ErrForeign.Error()+": ")
+		k[id] = KeptOut{Name: other.Name, Address: address, Cluster: other.Cluster, Why: said, at: time.Now()}
 	}
 }
 
-// pastKeptOutLocked forgets those that were not met again.
-func (g *Gossip) pastKeptOutLocked() {
-	maps.DeleteFunc(g.keptOut, func(_ ring.NodeID, k KeptOut) bool { return time.Since(k.at) > keptOutFor })
+// forgetPast forgets those that were not met again.
+func (k keptOuts) forgetPast() {
+	maps.DeleteFunc(k, func(_ ring.NodeID, out KeptOut) bool { return time.Since(out.at) > keptOutFor })
 }
 
-// KeptOut are the nodes that were met of late and cannot be in one cluster with this one, by name.
-func (g *Gossip) KeptOut() []KeptOut {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.pastKeptOutLocked()
-	return slices.SortedFunc(maps.Values(g.keptOut), func(a, b KeptOut) int {
+// list are all of them, by name.
+func (k keptOuts) list() []KeptOut {
+	k.forgetPast()
+	return slices.SortedFunc(maps.Values(k), func(a, b KeptOut) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
 	})
 }
