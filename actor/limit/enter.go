@@ -98,20 +98,21 @@ func (l *Ledger) TellsOf(t int64) bool { return l.dropped <= t }
 
 // Remove takes a permit or a hold out and says whether it was there.
 func (l *Ledger) Remove(id uint64) bool {
-	n := len(l.entries)
-	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
-	l.forget()
-	return l.removeHold(id) || len(l.entries) < n
+	return l.RemoveAll(func(other uint64) bool { return other == id })
 }
 
-// removeHold takes a hold out and says whether it was there.
-func (l *Ledger) removeHold(id uint64) bool {
-	i := l.holds.at(id)
-	if i >= 0 {
-		l.giveBack(i, l.holds[i].taken())
-		l.holds = slices.Delete(l.holds, i, i+1)
+// RemoveAll takes the permits and the holds out that those are, by their ids, and says whether there were any.
+func (l *Ledger) RemoveAll(those func(id uint64) bool) bool {
+	before := len(l.entries) + len(l.holds)
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID != 0 && those(e.ID) })
+	l.forget()
+	for i := range l.holds {
+		if h := &l.holds[i]; those(h.ID) {
+			l.giveBack(i, h.taken())
+		}
 	}
-	return i >= 0
+	l.holds = slices.DeleteFunc(l.holds, func(h HoldEntry) bool { return those(h.ID) })
+	return len(l.entries)+len(l.holds) < before
 }
 
 // giveBack takes amount of what the i-th hold has taken out of its entry.

@@ -174,14 +174,11 @@ func (hs holdList) fullOfBytes() bool {
 	if len(hs) < (MaxLedger-head-listed)/most || hs[0].each == (price{}) {
 		return false
 	}
-	bytes, low, before := head+listed+2*most, int64(0), int64(0) // one more, and the price of the first one may become another
-	for i := range hs {
-		low = max(low, hs[i].Low.NS)
-	}
+	bytes, before := head+listed+2*most, int64(0) // one more, and the price of the first one may become another
 	var each price
 	for i := range hs {
 		h := &hs[i]
-		bytes += 1 + 8 + varintLen(uint64(h.At-before)) + varintLen(uint64(h.Amount)) + 8 + 8 + varintLen(uint64(2*low)+1) + 1
+		bytes += 1 + 8 + varintLen(uint64(h.At-before)) + varintLen(uint64(h.Amount)) + 8 + 8 + count + 1
 		if before = h.At; h.each != each {
 			bytes += varintLen(h.each.n) + varintLen(h.each.p)
 			each = h.each

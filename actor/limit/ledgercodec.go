@@ -289,7 +289,7 @@ func (l *Ledger) readEntries(d *byteReader, own bool) bool {
 func (l *Ledger) add(e Entry) {
 	for i := len(l.entries) - 1; i >= 0 && l.entries[i].At == e.At; i-- {
 		if b := &l.entries[i]; b.ID == 0 && e.ID == 0 && b.Mine == e.Mine {
-			b.Amount += e.Amount
+			b.Amount = min(b.Amount+e.Amount, int64(maxEntry))
 			return
 		}
 	}

@@ -343,7 +343,7 @@ func TestHoldsOfAFullBucketOfTheLevelBefore(t *testing.T) {
 	}
 }
 
-// A bucket lists as many holds as fit into a ledger, whatever its prices are; usual ones, as many as any. Those that it has can be settled.
+// A bucket lists as many holds as fit into a ledger, whatever its prices are; usual ones, nearly as many as any. Those that it has can be settled.
 func TestLedgerOfABucketFits(t *testing.T) {
 	const hour = time.Hour
 	for name, tt := range map[string]struct {
@@ -351,10 +351,11 @@ func TestLedgerOfABucketFits(t *testing.T) {
 		refills  []limit.Refill
 		least    int // holds
 	}{
-		"usual":     {1e6, []limit.Refill{{Tokens: 1000, Per: hour}, {Tokens: 500, Per: hour}}, limit.MaxHolds},
-		"budgets":   {1e12, []limit.Refill{{Tokens: 333_333_333, Per: hour}, {Tokens: 333_333_333, Per: 24 * hour}}, 900},
-		"one plan":  {limit.MaxCount, []limit.Refill{{Tokens: 86_399_999_999_989, Per: 24*hour - 1}}, 900},
-		"two plans": {limit.MaxCount, []limit.Refill{{Tokens: 86_399_999_999_989, Per: 24*hour - 1}, {Tokens: 86_399_999_999_989, Per: 25*hour - 1}}, 700},
+		"usual":      {1e6, []limit.Refill{{Tokens: 1000, Per: hour}, {Tokens: 500, Per: hour}}, limit.MaxHolds - 50},
+		"usual, one": {1e6, []limit.Refill{{Tokens: 1000, Per: hour}}, limit.MaxHolds},
+		"budgets":    {1e12, []limit.Refill{{Tokens: 333_333_333, Per: hour}, {Tokens: 333_333_333, Per: 24 * hour}}, 900},
+		"one plan":   {limit.MaxCount, []limit.Refill{{Tokens: 86_399_999_999_989, Per: 24*hour - 1}}, 900},
+		"two plans":  {limit.MaxCount, []limit.Refill{{Tokens: 86_399_999_999_989, Per: 24*hour - 1}, {Tokens: 86_399_999_999_989, Per: 25*hour - 1}}, 700},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rules []*limit.Rule

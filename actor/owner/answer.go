@@ -35,7 +35,7 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		o.conclude(b, p, now, out)
 	}
 	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) && r.count().full > o.cfg.tolerated() {
-		o.failNoRoom(b, out)
+		o.failOf(b, errNoRoom, out)
 	}
 	o.run(now, out)
 }
@@ -53,7 +53,7 @@ func (o *Owner) conclude(b *bucket, p *pending, now int64, out *Out) {
 		o.take(b, p, out)
 	case c.full > spare:
 		o.giveUp(b, now, false, out)
-		o.failNoRoom(b, out)
+		o.failOf(b, errNoRoom, out)
 	case c.skewed > spare:
 		o.giveUp(b, now, false, out)
 	case decided && b.beyond(p, o.cfg):
@@ -66,7 +66,7 @@ func (o *Owner) conclude(b *bucket, p *pending, now int64, out *Out) {
 	default:
 		o.giveUp(b, now, false, out)
 		if c.full > 0 {
-			o.failNoRoom(b, out)
+			o.failOf(b, errNoRoom, out)
 		}
 	}
 }
@@ -97,9 +97,8 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 var errNoRoom = fmt.Errorf("%w: the replicas keep as many buckets of limits that requests define as they may: store the limit, wait until some are full again, or raise --inline-registers",
 	limit.ErrOverloaded)
 
-// failNoRoom answers the checks that wait for a bucket of which a majority has no room. Checks that wait for other buckets of the key
-// go on waiting.
-func (o *Owner) failNoRoom(b *bucket, out *Out) {
+// failOf answers what waits for a bucket with an error. Checks that wait for other buckets of the key go on waiting.
+func (o *Owner) failOf(b *bucket, err error, out *Out) {
 	if o.overflow == nil {
 		return
 	}
@@ -107,7 +106,7 @@ func (o *Owner) failNoRoom(b *bucket, out *Out) {
 	o.overflow.queue = queue{}
 	for i := range old.waiting() {
 		if w := &old.waiting()[i]; w.concerns(b) {
-			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: errNoRoom})
+			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: err})
 		} else {
 			o.overflow.push(*w)
 		}

@@ -222,7 +222,9 @@ func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 	}
 	o.eachToTakeOut(b, func(p *Permit) {
 		if p.ID != extended {
-			p.sent, p.left = true, bare.Remove(p.ID) || p.left
+			_, inside := bare.Permit(p.ID, now)
+			bare.Remove(p.ID)
+			p.sent, p.left = true, inside || p.left
 		}
 	})
 	o.settleIn(bare, b, now)
@@ -299,7 +301,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 		o.readListed(b, own)
 		if l.as != l.latest {
 			if err := o.read(b, own); err != nil {
-				o.fail(err, out)
+				o.failOf(b, err, out)
 				return
 			}
 		}
@@ -352,9 +354,7 @@ func (o *Owner) read(b *bucket, own bool) error {
 	} else {
 		countBy(l.rooms, b.rule)
 	}
-	for i := range l.rooms {
-		l.rooms[i].out(l.Ledger)
-	}
+	l.allOut(own)
 	l.latest = l.as
 	return nil
 }
@@ -411,9 +411,9 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64, cfg *Config) bo
 	}
 	back := room{rule: b.rule, by: b.rule, at: r.Start, until: r.End, amount: m.cost, ends: ends, since: now}
 	l.rooms = append(l.rooms, back)
-	back.out(l.Ledger)
+	l.Take(back.by, back.at, back.amount)
 	if l.written != nil { // which has it as given
-		back.out(l.written)
+		l.written.Take(back.by, back.at, back.amount)
 	}
 	l.releaseSoon(now, cfg)
 	return true

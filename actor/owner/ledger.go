@@ -54,7 +54,8 @@ type room struct {
 	id        uint64  // of a permit or a hold
 	ends      int64   // it counts no more from then on
 	since     int64   // it came back then: it is none for a check read before; noCheck for one that goes back
-	leftOut   segment // of one that goes back: the first write that was made without it, of which no answer came; maybe if others need not have read it
+	leftOut   segment // of one that goes back: the first write that was made without it, of which no answer came
+	maybe     bool    // the write that took it came to nothing: who has written since need not have read it
 	ahead     bool    // a busy key has taken it ahead
 	expires   int64   // of a hold: when it does; 0 for no hold
 	extended  bool    // the permit was given before, and has been extended
@@ -64,21 +65,35 @@ type room struct {
 // ledger of another owner that is without it, too.
 const noCheck = math.MaxInt64
 
-// maybe is the leftOut of a room of a write of which no answer came, either: who has written since need not have read it.
-var maybe = segment{1, 1}
-
-// stays says whether the ledger of that version, which another owner has written, has a room that goes back still. Who has read the write that left it out,
+// stays says whether who has written the ledger of that version, another owner, cannot have read the write that left the room out: who has read that,
 // or a later one, has claimed behind its end.
-func (r *room) stays(version int64) bool { return r.leftOut.from < version && version < r.leftOut.to }
+func (r *room) stays(version int64) bool { return !r.maybe && version < r.leftOut.to }
+
+// isIn says whether the ledger of that version, this owner's own or that of another one, has the room, which stays.
+func (r *room) isIn(version int64, own bool) bool {
+	return r.leftOut.from == 0 || version < r.leftOut.from || version > r.leftOut.from && !own
+}
+
+// maxKept is how many permits and holds of writes that came to nothing an owner leaves out of what it reads and writes. The first ones of more than these
+// may count until they end.
+const maxKept = 4096
 
 // keepTaken keeps the permits of a write that came to nothing and may be stored all the same, so that the next one leaves them out: no
 // check was given one.
 func (l *ledger) keepTaken() {
+	kept := 0
 	for _, r := range l.taken {
 		if r.id != 0 && !r.extended {
 			r.since = noCheck
 			l.rooms = append(l.rooms, r)
+			kept++
 		}
+	}
+	if tooMany := len(l.rooms) - maxKept; kept > 0 && tooMany > 0 {
+		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool {
+			tooMany--
+			return tooMany >= 0 && r.id != 0 && !r.extended
+		})
 	}
 	l.taken = slices.DeleteFunc(l.taken, func(r room) bool { return r.id != 0 })
 }
@@ -297,14 +312,20 @@ func none(*room) bool { return false }
 // goesBack says whether the room is left out of the next write.
 func goesBack(r *room) bool { return r.since == noCheck }
 
-// out takes the room out of a ledger that has it. A permit that was extended stays: its client is inside.
-func (r *room) out(l *limit.Ledger) {
-	switch {
-	case r.extended:
-	case r.id != 0:
-		l.Remove(r.id)
-	default:
-		l.Take(r.by, r.at, r.amount)
+// allOut takes the rooms out of the ledger that a claim was told. A permit that was extended stays: its client is inside.
+func (l *ledger) allOut(own bool) {
+	listed := map[uint64]bool{}
+	for i := range l.rooms {
+		switch r := &l.rooms[i]; {
+		case r.extended, !r.isIn(l.as, own):
+		case r.id != 0:
+			listed[r.id] = true
+		default:
+			l.Take(r.by, r.at, r.amount)
+		}
+	}
+	if len(listed) > 0 {
+		l.RemoveAll(func(id uint64) bool { return listed[id] })
 	}
 }
 
@@ -321,14 +342,15 @@ func extend(next *limit.Ledger, rule *limit.Rule, id uint64, now int64) (room, b
 }
 
 // readAnother is for a claim that was told another ledger than this owner knew. If that is its own, written in vain as it seemed, what was entered for
-// checks goes back: they may have been given something else. What cannot be taken out of a ledger of another owner any more, as of a queue, is no room.
+// checks goes back: they may have been given something else; and what was left out goes back once more, since a majority need not have that ledger. What
+// cannot be taken out of a ledger of another owner any more, as of a queue, is no room.
 func (l *ledger) readAnother(own, queue bool) {
 	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool {
-		return r.id == 0 && (r.since == noCheck && (own || !r.stays(l.as)) || queue && !own)
+		return r.id == 0 && !own && (r.since == noCheck && !r.stays(l.as) || queue)
 	})
 	for _, r := range l.taken { // no permits, and no holds: see keepTaken
 		if own {
-			r.since, r.leftOut = noCheck, maybe
+			r.since, r.maybe = noCheck, true
 			l.rooms = append(l.rooms, r)
 		}
 	}

@@ -151,13 +151,18 @@ func TestLateAnswerBehindAQueue(t *testing.T) {
 	}
 }
 
-// toldUnreadable has the last replica keep a ledger that cannot be read, and tell it to a claim of the owner.
-func (s *stage) toldUnreadable(rule *limit.Rule) {
-	s.tb.Helper()
+// corrupt has the last replica keep a ledger that cannot be read.
+func (s *stage) corrupt(rule *limit.Rule) {
 	r := s.replicas[2].registers[rule.Register()]
 	r.Version++
 	r.Ledger = append([]byte{77}, r.Ledger[1:]...)
 	s.replicas[2].registers[rule.Register()] = r
+}
+
+// toldUnreadable has a claim of the owner told a ledger that cannot be read.
+func (s *stage) toldUnreadable(rule *limit.Rule) {
+	s.tb.Helper()
+	s.corrupt(rule)
 	s.quick = nil
 	x := s.check(6, rule)
 	s.deliver(1, 2)
