@@ -131,6 +131,9 @@ func (i image) copy(t *testing.T, root string, words []string) {
 		}
 	}
 	from, to := stage+words[0], filepath.Join(root, words[1])
+	if stage == "" {
+		from = "../../" + words[0]
+	}
 	switch words[0] {
 	case "$TARGETPLATFORM/jeton":
 		from = filepath.Join(folder(t), "now", "jeton")
