@@ -172,35 +172,59 @@ func TestReleaseNotes(t *testing.T) {
 	if !strings.Contains(string(changelog), "\n## ["+version+"]") {
 		version = "Unreleased" // it is being written
 	}
-	if said, err := notes(t, "../..", version); err != nil || !strings.Contains(said, "### Added\n") || strings.Contains(said, "\n## ") {
+	said, err := notes(t, "../..", version)
+	if err != nil || !strings.Contains(said, "### Added\n") || strings.Contains(said, "\n## ") {
 		t.Errorf("%s: %v: %.200q", version, err, said)
+	}
+	if relative := regexp.MustCompile(`\]\((?:[^h#]|h[^t])[^)]*\)`).FindAllString(said, -1); len(relative) > 0 {
+		t.Errorf("links that lead nowhere on the page of a release: %q", relative)
 	}
 	if said, err := notes(t, "../..", "v99.0.0"); err == nil {
 		t.Errorf("notes of a version that is not there: %.200q", said)
 	}
 }
 
-// A release whose chart asks for another version has no notes.
-func TestReleaseNotesNeedTheChart(t *testing.T) {
+// A release has notes if the chart and the clients have its version, and no page says that there is none. Their links lead to its tag.
+func TestReleaseNotesNeedTheVersions(t *testing.T) {
 	tree := t.TempDir()
 	script, err := os.ReadFile("../../.ci/release-notes")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{
-		".ci/release-notes": string(script), "CHANGELOG.md": "## [Unreleased]\n\n## [0.2.0] - 2020-02-02\n\nmore\n\n## [0.1.0] - 2020-01-01\n\nall\n\n[Unreleased]: https://example.com\n",
-		"deploy/helm/jeton/Chart.yaml": "name: jeton\nversion: 0.1.0\nappVersion: v0.1.0\n",
-	} {
+	write := func(name, text string) {
+		t.Helper()
 		path := filepath.Join(tree, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if said, err := notes(t, tree, "v0.1.0"); err != nil || strings.TrimSpace(said) != "all" {
-		t.Errorf("the version of the chart: %v: %q", err, said)
+	write(".ci/release-notes", string(script))
+	write("CHANGELOG.md", "## [Unreleased]\n\n## [0.2.0] - 2020-02-02\n\nsee [a](docs/a.md), [b](docs/b.md#c), [d](#e), [f](https://example.com/f) and [g](SECURITY.md)\n\n"+
+		"## [0.1.0] - 2020-01-01\n\nall\n\n[Unreleased]: https://example.com\n")
+	write("README.md", "")
+	write("docs/a.md", "Here is a release.\n")
+	write("clients/python/README.md", "")
+	for _, file := range []struct{ name, old, text string }{
+		{"deploy/helm/jeton/Chart.yaml", "version: 0.1.0\nappVersion: v0.2.0\n", "version: 0.2.0\nappVersion: v0.2.0\n"},
+		{"deploy/helm/jeton/Chart.yaml", "version: 0.2.0\nappVersion: v0.1.0\n", "version: 0.2.0\nappVersion: v0.2.0\n"},
+		{"clients/typescript/package.json", "{\n  \"version\": \"0.1.0\",\n}\n", "{\n  \"version\": \"0.2.0\",\n}\n"},
+		{"clients/python/pyproject.toml", "version = \"0.1.0\"\n", "version = \"0.2.0\"\n"},
+	} {
+		write(file.name, file.old)
+		if said, err := notes(t, tree, "v0.2.0"); err == nil || !strings.Contains(err.Error(), file.name+" is not of version 0.2.0") {
+			t.Errorf("an old %s: %v: %q", file.name, err, said)
+		}
+		write(file.name, file.text)
 	}
-	if said, err := notes(t, tree, "v0.2.0"); err == nil || !strings.Contains(err.Error(), "Chart.yaml is not of version 0.2.0") {
-		t.Errorf("another version: %v: %q", err, said)
+	write("docs/b.md", "There is no release yet.\n")
+	if said, err := notes(t, tree, "v0.2.0"); err == nil || !strings.Contains(err.Error(), "docs/b.md:1:There is no release yet") {
+		t.Errorf("a page of the time before: %v: %q", err, said)
+	}
+	write("docs/b.md", "")
+	const at = "https://github.com/jeton-dev/jeton/blob/v0.2.0/"
+	want := "see [a](" + at + "docs/a.md), [b](" + at + "docs/b.md#c), [d](#e), [f](https://example.com/f) and [g](" + at + "SECURITY.md)"
+	if said, err := notes(t, tree, "v0.2.0"); err != nil || strings.TrimSpace(said) != want {
+		t.Errorf("%v: %q, want %q", err, said, want)
 	}
 }
 
