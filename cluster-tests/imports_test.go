@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 		"ring/key", "rpc/access", "rpc/activity", "rpc/backup", "rpc/credentials", "rpc/details", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
 	},
 	"rpc/doors/extauthz":           {"internal/fault", "internal/metrics"},
-	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling"},
+	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/build", "internal/fault", "internal/metrics", "internal/spelling"},
 	"rpc/activity":                 {"internal/build", "internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/fault", "internal/metrics", "rpc/activity", "rpc/web"},
 	"rpc/debug":                    {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "ring/cluster/message", "ring/level", "rpc/access", "rpc/web", "storage"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/backup"
 	"github.com/jeton-dev/jeton/rpc/client"
@@ -27,7 +28,7 @@ func clusterExportVerb() *cobra.Command {
 		Short:      "Write the limits, the overrides and the audit log into one file",
 		Long: "Write the limits, the overrides and the audit log into one file, for jeton cluster import and for people to read. It is JSON,\n" +
 			"and only its owner may read it: it names keys, and who has done what from where.\n\n" +
-			"What buckets have spent is not in it: see docs/move.md.",
+			"What buckets have spent is not in it: see " + build.Page("move.md") + ".",
 		Example: "  jeton cluster export -o cluster.json\n  jeton cluster export | jq '.content.overrides[]'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {

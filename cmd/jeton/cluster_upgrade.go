@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -27,7 +28,8 @@ func clusterUpgradeVerb() *cobra.Command {
 		Short:      "Raise the level of the cluster, once every node runs a release that knows it",
 		Long: "Raise the level of the cluster: what nodes may say to one another and write to their disks. Run it as the last step of an\n" +
 			"upgrade, when every node runs the new release and nobody wants to go back: releases that do not know the level are kept\n" +
-			"out from then on, and refuse the disks. Until then, each node can go back to the release before. See docs/upgrade.md.\n\n" +
+			"out from then on, and refuse the disks. Until then, each node can go back to the release before. See\n" +
+			build.Page("upgrade.md") + ".\n\n" +
 			"Every member is asked first; where one does not answer, or does not know the level, nothing changes.",
 		Example: "  jeton cluster upgrade --dry-run\n  jeton cluster upgrade",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/build"
 )
 
 // defaultGatewayPort is that of the gateway's proxy.
@@ -199,7 +200,7 @@ To a language model behind it, which streams for six seconds: an estimate is hel
   curl -N -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/chat/completions -d '{"model":"sample","stream":true,"max_tokens":500,"messages":[{"role":"user","content":"Hello"}]}'
   {{.Program}} holds tokens customer:{{.TestOwner}}{{if .Server}} --server {{.Server}}{{end}}
 {{end}}
-As clients of other systems do (docs/doors.md): Redis' protocol at {{.First.Redis}}, gubernator's, Envoy's and Kuadrant's at the gRPC ports:
+As clients of other systems do (see {{.DoorsPage}}): Redis' protocol at {{.First.Redis}}, gubernator's, Envoy's and Kuadrant's at the gRPC ports:
 
   redis-cli -p {{.RedisPort}} CL.THROTTLE user:42 9 10 60
   curl http://{{.First.HTTP}}/v1/GetRateLimits -d '{"requests":[{"name":"sample","uniqueKey":"user:42","hits":1,"limit":10,"duration":60000}]}'
@@ -260,7 +261,7 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Token": filepath.Join(data, s.nodes[0].name, "token"), "Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
-		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others, "Doors": local(front.at("doors")), "RedisPort": portOf(s.nodes[0].at("redis")),
+		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others, "Doors": local(front.at("doors")), "DoorsPage": build.Page("doors.md"), "RedisPort": portOf(s.nodes[0].at("redis")),
 		"GatewayPID": front.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
 		"Items": has(doc, "items"), "Search": has(doc, "search"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
 	})

@@ -50,7 +50,7 @@ func TestDoctorOfAMachine(t *testing.T) {
 	stdout, stderr, code := jeton(t, nil, "doctor", "--config", config, "--data", filepath.Join(dir, "data"), "--", "--durability", "memory")
 	for _, says := range []string{
 		filepath.Join(dir, "data") + ": nothing is in it yet", "the node stays below 128.0 MiB (--memory)", "critical: --limits: ", "none.yaml: no such file", "warning: --durability memory",
-		"docs/doctor.md#a-file-that-an-option-names-is-wrong",
+		"https://github.com/jeton-dev/jeton/blob/main/docs/doctor.md#a-file-that-an-option-names-is-wrong",
 	} {
 		if code != cli.ExitNo || stderr != "" || !strings.Contains(stdout, says) {
 			t.Errorf("exit code %d, want %q: %s%s", code, says, stdout, stderr)

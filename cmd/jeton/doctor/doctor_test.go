@@ -275,7 +275,7 @@ func TestReport(t *testing.T) {
 	text := b.String()
 	at := func(s string) int { return strings.Index(text, s) }
 	parts := []int{at("looked at:"), at("cannot be told"), at("critical: "), at("warning: "), at("notice: ")}
-	if parts[0] != 0 || !slices.IsSorted(parts) || !strings.HasSuffix(text, "found: 1 critical, 1 warning, 1 notice\n") || at("docs/doctor.md#the-disk-is-nearly-full") < 0 {
+	if parts[0] != 0 || !slices.IsSorted(parts) || !strings.HasSuffix(text, "found: 1 critical, 1 warning, 1 notice\n") || at("    https://github.com/jeton-dev/jeton/blob/main/docs/doctor.md#the-disk-is-nearly-full\n") < 0 {
 		t.Errorf("got\n%s", text)
 	}
 	written, err := json.Marshal(r)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/rpc/activity"
 )
 
@@ -39,7 +40,7 @@ func (r *Report) Write(w io.Writer) error {
 	list(&b, "cannot be told from here", r.Unknown)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		fmt.Fprintf(&b, "%s: %s\n    %s\n    docs/%s\n\n", f.Severity, f.What, f.Do, f.More)
+		fmt.Fprintf(&b, "%s: %s\n    %s\n    %s\n\n", f.Severity, f.What, f.Do, build.Page(f.More))
 	}
 	b.WriteString(r.count() + "\n")
 	_, err := io.WriteString(w, b.String())

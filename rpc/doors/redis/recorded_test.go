@@ -27,7 +27,7 @@ func redisPy(key string) []frame {
 		{throttle + words("JETON.CHECK", key, "slow"), "*5\r\n:0\r\n:3\r\n:1\r\n:-1\r\n:7200\r\n*5\r\n:1\r\n:2\r\n:1\r\n:0\r\n:3600000\r\n"},
 		{
 			words("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "1", key),
-			"-NOSCRIPT No matching script. jeton runs no Lua, and knows some scripts by their SHA-1: see docs/from-redis.md\r\n",
+			"-NOSCRIPT No matching script. jeton runs no Lua, and knows some scripts by their SHA-1: see https://github.com/jeton-dev/jeton/blob/main/docs/from-redis.md\r\n",
 		},
 	}
 }

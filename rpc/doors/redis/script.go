@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha1" //nolint:gosec // it is how Redis names scripts
 	"encoding/hex"
+
+	"github.com/jeton-dev/jeton/internal/build"
 )
 
 // A script is one whose effect the door has, known by the SHA-1 of its text. The door runs no Lua.
@@ -86,14 +88,14 @@ func evalRun(ctx context.Context, s *session, args [][]byte) error {
 	case known != nil:
 		return known.run(ctx, s, name, key, rest)
 	case name == "evalsha":
-		return refusal("NOSCRIPT No matching script. jeton runs no Lua, and knows some scripts by their SHA-1: see docs/from-redis.md")
+		return refusal("NOSCRIPT No matching script. jeton runs no Lua, and knows some scripts by their SHA-1: see " + build.Page("from-redis.md"))
 	}
 	return unknownScript(args[1])
 }
 
 // unknownScript refuses the text of a script.
 func unknownScript(text []byte) error {
-	return refuse("unknown script with the SHA-1 %s: jeton runs no Lua, and knows some scripts by their SHA-1: see docs/from-redis.md; use CL.THROTTLE or JETON.CHECK", shaOf(text))
+	return refuse("unknown script with the SHA-1 %s: jeton runs no Lua, and knows some scripts by their SHA-1: use CL.THROTTLE or JETON.CHECK, and see %s", shaOf(text), build.Page("from-redis.md"))
 }
 
 // manageScripts answers SCRIPT LOAD text and SCRIPT EXISTS sha...
