@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,35 @@ func TestSameBytes(t *testing.T) {
 		if first[name] != again[name] || first[name] == "" {
 			t.Errorf("%s: %s, and built again %s", name, first[name], again[name])
 		}
+	}
+}
+
+// The archive has the pages and what they name in deploy, and of these folders nothing that is not of the repository.
+func TestFoldersOfTheArchive(t *testing.T) {
+	lines := func(name string, args ...string) (all []string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), name, args...).Output()
+		if err != nil {
+			t.Fatal(name, args, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			all = append(all, strings.TrimSpace(line))
+		}
+		return all
+	}
+	const top = "jeton_0.1.0_linux_amd64"
+	var got []string
+	for _, file := range lines("tar", "tzf", filepath.Join(folder(t), "now", top+".tar.gz")) {
+		file = strings.TrimPrefix(file, top+"/")
+		if strings.HasPrefix(file, "docs/") || strings.HasPrefix(file, "deploy/") {
+			got = append(got, file)
+		}
+	}
+	want := lines("git", "-C", "../..", "ls-files", "--cached", "--others", "--exclude-standard", "docs", "deploy")
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the archive has %q\nand the repository %q", got, want)
 	}
 }
 
