@@ -203,6 +203,26 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// The image of another platform is made without emulation: what runs, runs on the platform that builds, and no stage but the last is of another.
+func TestImageNeedsNoEmulation(t *testing.T) {
+	text, err := os.ReadFile(dockerfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		from, is := strings.CutPrefix(strings.TrimSpace(line), "FROM ")
+		if is && from != "scratch" && !strings.HasPrefix(from, "--platform=$BUILDPLATFORM ") {
+			t.Errorf("%q runs on the platform of the image", line)
+		}
+	}
+	for _, words := range readImage(t).copies {
+		from := words[len(words)-2]
+		if words[0] == "--from=system" && from != "/data" && !strings.HasPrefix(from, "/etc/") && !strings.HasPrefix(from, "/usr/share/") {
+			t.Errorf("%s is taken from a system of another platform", from)
+		}
+	}
+}
+
 // Authorities that HTTPS is checked by are in the image, where Go looks for them.
 func TestImageHasAuthorities(t *testing.T) {
 	m := newContainer(t, readImage(t), "127.0.0.1")
