@@ -209,6 +209,9 @@ func TestReleaseNotes(t *testing.T) {
 	if relative := regexp.MustCompile(`\]\((?:[^h#]|h[^t])[^)]*\)`).FindAllString(said, -1); len(relative) > 0 {
 		t.Errorf("links that lead nowhere on the page of a release: %q", relative)
 	}
+	if said, err := notes(t, "../..", ""); err == nil || !strings.Contains(err.Error(), "use .ci/release-notes v0.1.0") || said != "" {
+		t.Errorf("no version is named: %v: %.200q", err, said)
+	}
 	if said, err := notes(t, "../..", "v99.0.0"); err == nil {
 		t.Errorf("notes of a version that is not there: %.200q", said)
 	}
