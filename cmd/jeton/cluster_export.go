@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/internal/plain"
+	"github.com/jeton-dev/jeton/internal/replace"
 	"github.com/jeton-dev/jeton/rpc/backup"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -40,7 +40,7 @@ func clusterExportVerb() *cobra.Command {
 					_, err = cmd.OutOrStdout().Write(text)
 					return err
 				}
-				if err := replaceFile(file, text); err != nil {
+				if err := replace.File(file, text, nil); err != nil {
 					return fmt.Errorf("-o: %w", err)
 				}
 				f, err := backup.Decode(text)
@@ -55,23 +55,6 @@ func clusterExportVerb() *cobra.Command {
 	r.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "out", "o", "", "the file to write, which is replaced as a whole; empty or - is standard output")
 	return cmd
-}
-
-// replaceFile puts a text in the place of a file that only its owner may read, whole or not at all.
-func replaceFile(path string, text []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(text)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return nil
 }
 
 // importWithin is how long an import may take: thousands of overrides are agreed on one by one.

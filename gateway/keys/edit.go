@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/jeton-dev/jeton/internal/replace"
 )
 
 // header is the first line of a file that Add makes.
@@ -111,7 +113,7 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(replace(path, text, info), folder.Sync())
+	return replace.File(path, text, info)
 }
 
 // linked follows links from path to the file that an edit replaces. A link without a target is an error: the target may be on a
@@ -128,38 +130,4 @@ func linked(path string) (string, error) {
 		return "", fmt.Errorf("%s is a link to %s, which does not exist: create that file, or remove the link", path, to)
 	}
 	return path, nil // edit creates it
-}
-
-// replace puts another file in the place of the one at path, with its owner and permissions if there is one.
-func replace(path string, text []byte, before fs.FileInfo) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // for its owner alone
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil && before != nil {
-		err = copyOwner(f, before)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// copyOwner gives a file the owner and the permissions of the one that it replaces: the gateway may run as another user.
-func copyOwner(f *os.File, before fs.FileInfo) error {
-	if was, ok := before.Sys().(*syscall.Stat_t); ok && (int(was.Uid) != os.Geteuid() || int(was.Gid) != os.Getegid()) {
-		if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
-			return err
-		}
-	}
-	return f.Chmod(before.Mode().Perm())
 }
