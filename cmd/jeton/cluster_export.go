@@ -128,6 +128,11 @@ func printImport(out, progress io.Writer, done client.Imported, dry bool) error 
 	if err := printChange(out, done.Limits); err != nil {
 		return err
 	}
+	if len(done.Limits.Names()) == 0 {
+		if _, err := fmt.Fprintf(progress, "limits: %s\n", unchanged(done.Limits)); err != nil {
+			return err
+		}
+	}
 	for _, line := range done.Overrides {
 		if err := plain.Fprintf(out, "%s\n", line); err != nil {
 			return err
@@ -148,9 +153,10 @@ func printImport(out, progress io.Writer, done client.Imported, dry bool) error 
 	if _, err := fmt.Fprintln(progress); err != nil {
 		return err
 	}
+	said := "the limits and overrides of the file are in force"
 	if dry {
-		return sayInForce(progress, done.Limits, dry, "")
+		said = "nothing was changed"
 	}
-	_, err := fmt.Fprintf(progress, "the limits and overrides of the file are in force\n")
+	_, err := fmt.Fprintln(progress, said)
 	return err
 }

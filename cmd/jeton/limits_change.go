@@ -17,12 +17,17 @@ func sayInForce(w io.Writer, change client.Applied, dry bool, next string) error
 	said := fmt.Sprintf("version %d is in force%s", change.Version, next)
 	switch {
 	case len(change.Names()) == 0:
-		said = fmt.Sprintf("nothing to change: version %d is in force, and says the same", change.Version)
+		said = unchanged(change)
 	case dry:
 		said = fmt.Sprintf("nothing was changed: version %d is in force", change.Version)
 	}
 	_, err := fmt.Fprintln(w, said)
 	return err
+}
+
+// unchanged says that limits are in force as they are to be.
+func unchanged(change client.Applied) string {
+	return fmt.Sprintf("nothing to change: version %d is in force, and says the same", change.Version)
 }
 
 // printChange writes what is not as it was: limits that are new (+), different (~) or gone (-), and of each its fields.
