@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"actor/clock":                  {},
 	"actor/together":               {"actor/limit"},
 	"actor/edge":                   {"actor/clock", "actor/lease", "actor/limit", "actor/together", "internal/metrics"},
-	"ring":                         {},
+	"ring":                         {"internal/plain"},
 	"ring/key":                     {"ring/secret"},
 	"ring/secret":                  {},
 	"ring/level":                   {},
@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"ring/cluster/status":   {"ring", "ring/agreed", "ring/cluster/health", "ring/cluster/message", "ring/level"},
 	"ring/cluster/recovery": {"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/gossip", "ring/cluster/message"},
 	"ring/cluster": {
-		"internal/bound", "ring", "ring/agreed", "ring/cluster/clocks", "ring/cluster/consensus", "ring/cluster/driver", "ring/cluster/folder",
+		"internal/bound", "internal/plain", "ring", "ring/agreed", "ring/cluster/clocks", "ring/cluster/consensus", "ring/cluster/driver", "ring/cluster/folder",
 		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/cluster/recovery", "ring/cluster/status", "ring/key", "ring/level",
 	},
 	"ring/cluster/driver": {"ring", "ring/agreed", "ring/move"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // A Deciding says for which keys a node can get decisions, from itself or from another node.
@@ -66,21 +68,14 @@ func (d *Deciding) why(nodes int) string {
 	switch n := len(d.Silent); {
 	case n == 0:
 	case d.Verdict == DecidesNone:
-		whys = append(whys, fmt.Sprintf("%d of %d nodes %s not answer: %s", n, nodes, plural(n, "does", "do"), list(d.Silent)))
+		whys = append(whys, fmt.Sprintf("%d of %d nodes %s not answer: %s", n, nodes, plain.Plural(n, "does", "do"), list(d.Silent)))
 	default:
-		whys = append(whys, fmt.Sprintf("%s %s %s not answer", plural(n, "replica", "replicas"), list(d.Silent), plural(n, "does", "do")))
+		whys = append(whys, fmt.Sprintf("%s %s %s not answer", plain.Plural(n, "replica", "replicas"), list(d.Silent), plain.Plural(n, "does", "do")))
 	}
 	if n := len(d.Refusing); n > 0 {
-		whys = append(whys, fmt.Sprintf("%s %s %s no reservations", plural(n, "replica", "replicas"), list(d.Refusing), plural(n, "takes", "take")))
+		whys = append(whys, fmt.Sprintf("%s %s %s no reservations", plain.Plural(n, "replica", "replicas"), list(d.Refusing), plain.Plural(n, "takes", "take")))
 	}
 	return strings.Join(whys, "; ")
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
 }
 
 // list joins names with commas and "and".

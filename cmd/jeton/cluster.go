@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
@@ -127,7 +128,7 @@ func drain(ctx context.Context, r *remote, c *client.Client, node string, undo b
 			return err
 		case left != last:
 			last = left
-			if _, err := fmt.Fprintf(progress, "%s: %d partitions left\n", node, left); err != nil {
+			if _, err := fmt.Fprintf(progress, "%s: %d %s left\n", node, left, plain.Plural(left, "partition", "partitions")); err != nil {
 				return err
 			}
 		}

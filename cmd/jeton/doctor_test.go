@@ -30,6 +30,9 @@ func TestDoctorOfACluster(t *testing.T) {
 	if len(r.Findings) != 1 || r.Findings[0].Severity != activity.Notice || !strings.HasSuffix(r.Findings[0].More, "#registers-are-kept-on-one-node") || r.Machine != "" {
 		t.Errorf("found %+v", r.Findings)
 	}
+	if !strings.Contains(stdout, ": 1 node, of which 1 votes, leader test; 1 replica of each register") {
+		t.Errorf("it does not count the nodes: %s", stdout)
+	}
 	if !strings.Contains(stdout, `"certificates","says":"1 are shown"`) {
 		t.Errorf("the gateway's certificate is not seen: %s", stdout)
 	}

@@ -50,3 +50,11 @@ func First(s string) string {
 	}
 	return fmt.Sprintf("%s, and %d more", Text(line), 1+strings.Count(rest, "\n"))
 }
+
+// Plural is the word that goes with n: one, or more. A count is written with it: fmt.Sprintf("%d %s", n, plain.Plural(n, "node", "nodes")).
+func Plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}

@@ -80,3 +80,11 @@ func TestFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "nodes", 1: "node", 2: "nodes", -1: "nodes"} {
+		if got := plain.Plural(n, "node", "nodes"); got != want {
+			t.Errorf("%d %s, want %s", n, got, want)
+		}
+	}
+}

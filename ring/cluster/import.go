@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
@@ -65,7 +66,7 @@ func (c *Cluster) CheckImport(i Import) error {
 // itself, those that are taken away first. What is interrupted leaves what was put in force so far; the same import again completes it. done is how many overrides
 // were set and taken away. It waits for a leader as SetLimits does.
 func (c *Cluster) Import(ctx context.Context, i Import) (done int, err error) {
-	what := fmt.Sprintf("limits, %d overrides set, %d unset", len(i.Set), len(i.Unset))
+	what := fmt.Sprintf("limits, %d %s set, %d unset", len(i.Set), plain.Plural(len(i.Set), "override", "overrides"), len(i.Unset))
 	if err := c.Note(ctx, agreed.VerbImport, what, i.File); err != nil {
 		return 0, err
 	}

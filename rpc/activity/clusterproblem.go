@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -65,7 +66,7 @@ func (f *finder) failing() string {
 	for _, l := range limits {
 		names = append(names, l.Name)
 	}
-	return plural(len(names), "limit ", "limits ") + few(names)
+	return plain.Plural(len(names), "limit ", "limits ") + few(names)
 }
 
 // aboutErrors says what to do about checks that fail with these codes.

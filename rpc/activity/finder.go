@@ -43,13 +43,6 @@ func number(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
-}
-
 // few names the first of some things.
 func few(names []string) string {
 	if len(names) <= mostNamed {

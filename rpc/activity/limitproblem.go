@@ -3,6 +3,8 @@ package activity
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // denials finds limits that deny much more than they used to. What gateways repeat depends on who asks them: only what nodes decide is compared with
@@ -66,7 +68,7 @@ func (f *finder) hot() {
 		return
 	}
 	f.say(Problem{
-		Severity: Notice, What: plural(len(names), "a key is hot: ", "some keys are hot: ") + few(names), More: hotKeys,
+		Severity: Notice, What: plain.Plural(len(names), "a key is hot: ", "some keys are hot: ") + few(names), More: hotKeys,
 		Do: "One key is decided by one node. If that node has much to do, lease the limit (consistency: leased), or deny the key with jeton bucket --block.",
 	})
 }

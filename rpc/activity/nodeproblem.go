@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
 	"github.com/jeton-dev/jeton/ring/cluster/status"
@@ -70,7 +71,7 @@ func (f *finder) inDanger() {
 		return
 	}
 	f.say(Problem{
-		Severity: Warning, What: "one more node that fails stops keys: " + strings.Join(lost, ", ") + plural(len(lost), " takes", " take") + " no part", More: majorityLost,
+		Severity: Warning, What: "one more node that fails stops keys: " + strings.Join(lost, ", ") + plain.Plural(len(lost), " takes", " take") + " no part", More: majorityLost,
 		Do: "Start " + strings.Join(lost, ", ") + " again before you stop any other node.",
 	})
 }

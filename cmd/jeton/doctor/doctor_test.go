@@ -290,6 +290,11 @@ func TestReport(t *testing.T) {
 	if len(r.Findings) != 2 {
 		t.Errorf("got %+v", r.Findings)
 	}
+	r.Findings = append(r.Findings, r.Findings...)
+	if r.count() != "found: 2 critical, 2 warnings" {
+		t.Errorf("got %s", r.count())
+	}
+	r.Findings = r.Findings[:2]
 	r.Least(activity.Critical)
 	if r.count() != "found: 1 critical" {
 		t.Errorf("got %s", r.count())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/cmd/jeton/doctor/facts"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -69,7 +70,7 @@ func members(j *judge, c *facts.Cluster) {
 			})
 		case n.Draining:
 			j.notice(draining, finding{
-				node: n.Name, what: fmt.Sprintf("node %s is being drained, and keeps %d partitions yet", n.Name, n.Replica),
+				node: n.Name, what: fmt.Sprintf("node %s is being drained, and keeps %d %s yet", n.Name, n.Replica, plain.Plural(n.Replica, "partition", "partitions")),
 				do: "Nothing, while partitions move. If it was forgotten, run jeton cluster drain " + n.Name + " --undo.",
 			})
 		}
@@ -78,7 +79,8 @@ func members(j *judge, c *facts.Cluster) {
 	if leader == "" {
 		leader = "none"
 	}
-	j.sees("cluster", "%s: %d nodes, %d of them vote, leader %s; %d replicas of each register", s.Cluster, len(s.Nodes), voters, leader, s.Replicas)
+	j.sees("cluster", "%s: %d %s, of which %d %s, leader %s; %d %s of each register", s.Cluster, len(s.Nodes), plain.Plural(len(s.Nodes), "node", "nodes"),
+		voters, plain.Plural(voters, "votes", "vote"), leader, s.Replicas, plain.Plural(s.Replicas, "replica", "replicas"))
 	if s.Replicas == 1 && s.Wanted > 1 {
 		j.notice(fewReplicas, finding{
 			what: fmt.Sprintf("each register is kept on one node, since there are %d: if its disk is lost, limits begin anew", len(s.Nodes)),

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/internal/build"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/activity"
 )
 
@@ -73,7 +75,8 @@ func (r *Report) count() string {
 			}
 		}
 		if n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", n, severity))
+			several := map[string]string{activity.Warning: "warnings", activity.Notice: "notices"}[severity]
+			said = append(said, fmt.Sprintf("%d %s", n, plain.Plural(n, severity, cmp.Or(several, severity))))
 		}
 	}
 	return fmt.Sprintf("found: %s", strings.Join(said, ", "))
