@@ -72,7 +72,7 @@ func serveVerb(hangup chan os.Signal) *cobra.Command {
 			cfg := o.config()
 			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), o.level.Value)
 			if o.check {
-				return checkFiles(cmd.OutOrStdout(), cfg)
+				return checkServe(cmd.OutOrStdout(), cfg, o.memory)
 			}
 			ctx := cmd.Context()
 			if o.withInput {
@@ -102,7 +102,7 @@ func (o *serveOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(o.level, "log-level", "least level of what is logged")
 	flags.BoolVar(&o.withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
-	flags.BoolVar(&o.check, "check", false, "only say whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
+	flags.BoolVar(&o.check, "check", false, "start nothing: only say whether the node takes these options and the files with keys, certificates and tokens, whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
 	addListenFlags(flags, cfg)
 	addClusterFlags(flags, cfg)
 	addSecretFlags(flags, cfg)
@@ -111,22 +111,11 @@ func (o *serveOptions) addFlags(flags *pflag.FlagSet) {
 
 // bounded runs a node that stays below so much memory.
 func bounded(ctx context.Context, hangup chan os.Signal, cfg node.Config, memory int64) error {
-	bound, err := boundOf(memory, os.LookupEnv)
-	if err := errors.Join(err, noZeros(cfg)); err != nil {
+	bound, err := checkBounds(cfg, memory)
+	if err != nil {
 		return err
 	}
 	return serve(ctx, hangup, cfg, bound)
-}
-
-// noZeros refuses what means "as usual" to a program that embeds a node, and would be taken for "none" here.
-func noZeros(cfg node.Config) error {
-	switch {
-	case cfg.InlineFill == 0:
-		return errors.New("inline-fill: 0 is out of range: give how long the fill may take, such as 1s; nothing refuses all limits that requests define")
-	case cfg.InlineRegisters == 0:
-		return errors.New("inline-registers: 0 is out of range: give 1 or more; nothing refuses all limits that requests define")
-	}
-	return nil
 }
 
 // untilEnd is ctx, ended when there is no more input.

@@ -12,11 +12,43 @@ import (
 	"github.com/jeton-dev/jeton/rpc/doors/rls"
 )
 
-// checkFiles says whether the files that options of a node name are good, and what they mean.
-func checkFiles(w io.Writer, cfg node.Config) error {
-	if cfg.Limits == "" && cfg.RLSConfig == "" && cfg.KuadrantConfig == "" {
-		return errors.New("--check: there is nothing to check: name files with --limits, --rls-config or --kuadrant-config")
+// checkServe says whether a node takes its options, then whether the files with limits that they name are good, and what these mean.
+func checkServe(w io.Writer, cfg node.Config, memory int64) error {
+	if _, err := checkBounds(cfg, memory); err != nil {
+		return err
 	}
+	if err := node.Try(cfg); err != nil {
+		return err
+	}
+	said := "the options are good"
+	if cfg.Limits == "" && cfg.RLSConfig == "" && cfg.KuadrantConfig == "" {
+		said += "; they name no file with limits (--limits, --rls-config, --kuadrant-config)"
+	}
+	if _, err := fmt.Fprintln(w, said); err != nil {
+		return err
+	}
+	return checkFiles(w, cfg)
+}
+
+// checkBounds is the bound of the memory, or what is wrong with it and with bounds that only the command has.
+func checkBounds(cfg node.Config, memory int64) (memoryBound, error) {
+	bound, err := boundOf(memory, os.LookupEnv)
+	return bound, errors.Join(err, noZeros(cfg))
+}
+
+// noZeros refuses what means "as usual" to a program that embeds a node, and would be taken for "none" here.
+func noZeros(cfg node.Config) error {
+	switch {
+	case cfg.InlineFill == 0:
+		return errors.New("inline-fill: 0 is out of range: give how long the fill may take, such as 1s; nothing refuses all limits that requests define")
+	case cfg.InlineRegisters == 0:
+		return errors.New("inline-registers: 0 is out of range: give 1 or more; nothing refuses all limits that requests define")
+	}
+	return nil
+}
+
+// checkFiles says whether the files with limits that options of a node name are good, and what they mean.
+func checkFiles(w io.Writer, cfg node.Config) error {
 	if cfg.Limits != "" {
 		text, err := os.ReadFile(cfg.Limits)
 		if err != nil {

@@ -34,17 +34,18 @@ func TestServeCheck(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"--limits " + limits + " --rls-config " + good, 0, []string{"limits.yaml is good: limits: 1", "charge_always"}},
+		{"--limits " + limits + " --doors rls --rls-config " + good, 0, []string{"limits.yaml is good: limits: 1", "charge_always"}},
 		{"--limits " + wrong, cli.ExitError, []string{"wrong.yaml", "capacity"}},
-		{"--rls-config " + bad, cli.ExitError, []string{"d.yaml:3", "fortnight", "use second"}},
-		{"--rls-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
-		{"--kuadrant-config " + list, 0, []string{"Namespaces: 1. Limits: 1.", `list.yaml:1: [0].variables[0]: refers to "user_id"`, "Different from Limitador"}},
-		{"--kuadrant-config " + unreadable, cli.ExitError, []string{"unreadable.yaml:1: [0].conditions[0]", "is no CEL"}},
-		{"--kuadrant-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
-		{"--kuadrant-config " + both, cli.ExitError, []string{"both.yaml:1: [0].conditions[0]", "Look at these lines", "both.yaml:2: [1].max_valu"}},
-		{"--rls-config " + list, cli.ExitError, []string{"list.yaml is no directory: name the one with the files"}},
+		{"--doors rls --rls-config " + bad, cli.ExitError, []string{"d.yaml:3", "fortnight", "use second"}},
+		{"--doors rls --rls-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
+		{"--doors kuadrant --kuadrant-config " + list, 0, []string{"Namespaces: 1. Limits: 1.", `list.yaml:1: [0].variables[0]: refers to "user_id"`, "Different from Limitador"}},
+		{"--doors kuadrant --kuadrant-config " + unreadable, cli.ExitError, []string{"unreadable.yaml:1: [0].conditions[0]", "is no CEL"}},
+		{"--doors kuadrant --kuadrant-config " + filepath.Join(dir, "none"), cli.ExitError, []string{"none"}},
+		{"--doors kuadrant --kuadrant-config " + both, cli.ExitError, []string{"both.yaml:1: [0].conditions[0]", "Look at these lines", "both.yaml:2: [1].max_valu"}},
+		{"--doors rls --rls-config " + list, cli.ExitError, []string{"list.yaml is no directory: name the one with the files"}},
 		{"--limits " + dir, cli.ExitError, []string{"--limits: ", "is a directory"}},
-		{"", cli.ExitError, []string{"--check: there is nothing to check"}},
+		{"", 0, []string{"the options are good; they name no file with limits (--limits, "}},
+		{"--limits " + limits, 0, []string{"the options are good\n" + limits + " is good: limits: 1\n"}},
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"serve", "--check", "--data", filepath.Join(dir, "data")}, strings.Fields(c.args)...)...)
 		for _, says := range c.says {
@@ -55,5 +56,58 @@ func TestServeCheck(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
 		t.Error("a directory for data was made")
+	}
+}
+
+// --check refuses what the node refuses, in the same words, before it looks at limits.
+func TestServeCheckRefusesAsServe(t *testing.T) {
+	dir := t.TempDir()
+	limits, tokens := filepath.Join(dir, "limits.yaml"), filepath.Join(dir, "tokens")
+	for path, text := range map[string]string{limits: "limits: {a: {capacity: 1, refill: 1/s}}", tokens: "short\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	member := filepath.Join(dir, "member")
+	if err := os.MkdirAll(filepath.Join(member, "cluster"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for args, says := range map[string]string{
+		"--expect 2":                                       "expect: a cluster is founded by 1, 3 or 5 nodes",
+		"--expect 2 --limits " + limits:                    "expect: a cluster is founded by 1, 3 or 5 nodes",
+		"--listen-grpc 77":                                 `listen-grpc: "77" is not host:port`,
+		"--listen-http 0.0.0.0:0":                          "listen-http: 0.0.0.0:0 can be reached from other machines",
+		"--listen-gossip 1.2.3.4:0":                        "listen-gossip: 1.2.3.4:0 can be reached from other machines",
+		"--insecure --listen-grpc :0":                      "is every address of this machine: name with --advertise",
+		"--cluster-key-file /none":                         "/none",
+		"--tls-cert /none":                                 "tls-",
+		"--admin-token-file " + tokens:                     tokens,
+		"--listen-redis :0":                                "listen-redis: :0 can be reached",
+		"--doors nobody":                                   `doors: unknown door "nobody"`,
+		"--doors rls":                                      "doors: door rls: needs the directory with its limits",
+		"--rls-config " + dir:                              "rls-headers, rls-metadata: are for the door rls, which is not open",
+		"--inline-fill 0":                                  "inline-fill: 0 is out of range",
+		"--trace-sample 2":                                 "trace-sample: 2 is out of range",
+		"--listen-gossip= --listen-raft= --data " + member: "belongs to a node of a cluster",
+	} {
+		var said []string
+		for _, check := range []bool{false, true} {
+			all := []string{"serve", "--data", filepath.Join(dir, "data"), "--listen-http", "127.0.0.1:0", "--listen-gossip", "127.0.0.1:0", "--listen-raft", "127.0.0.1:0"}
+			if check {
+				all = append(all, "--check")
+			}
+			if !strings.Contains(args, "--listen-grpc") {
+				all = append(all, "--listen-grpc", "127.0.0.1:0")
+			}
+			stdout, stderr, code := jeton(t, nil, append(all, strings.Fields(args)...)...)
+			lines := strings.Split(strings.TrimSpace(stderr), "\n")
+			said = append(said, lines[len(lines)-1])
+			if code != cli.ExitError || !strings.Contains(stderr, says) || stdout != "" {
+				t.Errorf("serve %s, --check %t: exit code %d, %s%s, want %q", args, check, code, stdout, stderr, says)
+			}
+		}
+		if said[0] != said[1] && !strings.Contains(said[0], "[::]:") { // a listener tells its address in another form
+			t.Errorf("serve %s says %s, and with --check %s", args, said[0], said[1])
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 	"github.com/jeton-dev/jeton/rpc/credentials"
+	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -170,7 +171,7 @@ func (c *Config) setDefaults() error {
 	return errors.Join(c.checkCluster(), c.checkTLS(), c.checkDoors())
 }
 
-// checkDoors refuses what is for a door that is not open.
+// checkDoors refuses what is for a door that is not open, and a door that cannot be opened.
 func (c *Config) checkDoors() error {
 	for i, name := range c.Doors {
 		c.Doors[i] = strings.TrimSpace(name)
@@ -184,6 +185,9 @@ func (c *Config) checkDoors() error {
 		return errors.New("kuadrant-config: is for the door kuadrant, which is not open: give --doors kuadrant too")
 	case c.RedisTokenFile != "" && c.ListenRedis == "":
 		return errors.New("redis-token-file: is for clients that speak Redis' protocol, and nothing listens for them: give --listen-redis too")
+	}
+	if err := doors.Check(c.Doors, doors.Config{RLSConfig: c.RLSConfig, KuadrantConfig: c.KuadrantConfig}); err != nil {
+		return fmt.Errorf("doors: %w", err)
 	}
 	return nil
 }
@@ -225,3 +229,14 @@ func (c *Config) checkCluster() error {
 
 // alone says whether the node is one that no other ever joins.
 func (c *Config) alone() bool { return c.ListenGossip == "" }
+
+// checkAlone refuses a node that is alone on the data of a member, which would decide for itself what its cluster decides together.
+func (c *Config) checkAlone() error {
+	if !c.alone() {
+		return nil
+	}
+	if _, err := c.FS.Stat(clusterDir(c.Data)); err == nil {
+		return fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory", c.Data)
+	}
+	return nil
+}

@@ -119,15 +119,22 @@ func (n *parts) advertised(l net.Listener) (string, error) {
 	if l == nil {
 		return "", nil
 	}
-	host, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return "", err
+	address := l.Addr().String()
+	if err := n.cfg.checkAdvertised(address); err != nil || n.cfg.Advertise == "" {
+		return address, err
 	}
-	if n.cfg.Advertise != "" {
-		return net.JoinHostPort(n.cfg.Advertise, port), nil
+	_, port, err := net.SplitHostPort(address)
+	return net.JoinHostPort(n.cfg.Advertise, port), err
+}
+
+// checkAdvertised refuses an address to listen on that tells other nodes nothing of where to reach it.
+func (c *Config) checkAdvertised(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || c.Advertise != "" {
+		return err
 	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		return "", fmt.Errorf("advertise: %s is every address of this machine: name with --advertise the one at which others reach it", l.Addr())
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("advertise: %s is every address of this machine: name with --advertise the one at which others reach it", address)
 	}
-	return net.JoinHostPort(host, port), nil
+	return nil
 }

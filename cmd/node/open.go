@@ -107,9 +107,8 @@ func (n *Node) openCore() (err error) {
 	if !n.cfg.alone() {
 		return n.openMember(cfg)
 	}
-	// A member that is started alone would decide for itself what its cluster decides together.
-	if _, err := n.cfg.FS.Stat(clusterDir(n.cfg.Data)); err == nil {
-		return fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory", n.cfg.Data)
+	if err := n.cfg.checkAlone(); err != nil {
+		return err
 	}
 	cfg.Format = datadir.NewestFormat
 	if n.store, err = storage.Open(cfg); err != nil {

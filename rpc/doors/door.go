@@ -55,11 +55,12 @@ type FileService interface {
 	Problem() string
 }
 
-// An opener makes a door. Its error says which part of cfg is missing, or wrong.
+// An opener makes a door, from a cfg that has what the door needs. Its error says what is wrong.
 type opener func(cfg Config) (Service, error)
 
 // A door is a line of the list.
 type door struct {
-	name string
-	open opener
+	name  string
+	open  opener
+	lacks func(cfg *Config) string // what the door needs that cfg does not have, and who gives it; empty for nothing. Nil: it needs nothing.
 }

@@ -24,26 +24,41 @@ func Names() []string {
 	return names
 }
 
-// Open opens the doors of these names. The error names the one that is wrong; then none is open.
-func Open(names []string, cfg Config) (services []Service, err error) {
+// Check says which of these names is wrong, or what cfg does not have that its door needs. It opens nothing and reads no file.
+func Check(names []string, cfg Config) error {
 	for i, name := range names {
-		at := slices.IndexFunc(all(), func(d door) bool { return d.name == name })
+		at := indexOf(name)
 		switch {
 		case at < 0:
-			err = fmt.Errorf("unknown door %q: use %s", name, strings.Join(cfg.names(), ", "))
+			return fmt.Errorf("unknown door %q: use %s", name, strings.Join(cfg.names(), ", "))
 		case slices.Contains(names[:i], name):
-			err = fmt.Errorf("door %s is given twice: leave one out", name)
-		default:
-			var s Service
-			if s, err = all()[at].open(cfg); err == nil {
-				services = append(services, s)
-				continue
-			}
-			err = fmt.Errorf("door %w", err) // which begins with the name
+			return fmt.Errorf("door %s is given twice: leave one out", name)
 		}
-		return nil, errors.Join(err, Close(services))
+		if lacks := all()[at].lacks; lacks != nil && lacks(&cfg) != "" {
+			return fmt.Errorf("door %s: needs %s", name, lacks(&cfg))
+		}
+	}
+	return nil
+}
+
+// Open opens the doors of these names. The error names the one that is wrong; then none is open.
+func Open(names []string, cfg Config) (services []Service, err error) {
+	if err := Check(names, cfg); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		s, err := all()[indexOf(name)].open(cfg)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("door %w", err), Close(services)) // the error begins with the name
+		}
+		services = append(services, s)
 	}
 	return services, nil
+}
+
+// indexOf is where a door stands in the list; below 0 for none.
+func indexOf(name string) int {
+	return slices.IndexFunc(all(), func(d door) bool { return d.name == name })
 }
 
 // Register is what registers open doors at a server; nil for none.

@@ -2,7 +2,6 @@ package doors
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/jeton-dev/jeton/rpc/doors/extauthz"
@@ -15,11 +14,11 @@ import (
 // all are the doors there are.
 func all() []door {
 	return []door{
-		{"extauthz", openExtAuthz},
-		{"gubernator", openGubernator},
-		{"kuadrant", openKuadrant},
-		{"rls", openRLS},
-		{"rlqs", openRLQS},
+		{"extauthz", openExtAuthz, lacksRoutes},
+		{"gubernator", openGubernator, nil},
+		{"kuadrant", openKuadrant, lacksKuadrantConfig},
+		{"rls", openRLS, lacksRLSConfig},
+		{"rlqs", openRLQS, nil},
 	}
 }
 
@@ -34,10 +33,14 @@ func (cfg *Config) names() []string {
 	return names
 }
 
-func openExtAuthz(cfg Config) (Service, error) {
-	if cfg.Authorize == nil {
-		return nil, errors.New("extauthz: needs the routes of a gateway's document: open it at a gateway, by doors.grpc")
+func lacksRoutes(cfg *Config) string {
+	if cfg.Authorize != nil {
+		return ""
 	}
+	return "the routes of a gateway's document: open it at a gateway, by doors.grpc"
+}
+
+func openExtAuthz(cfg Config) (Service, error) {
 	return extauthz.New(extauthz.Config{Handler: cfg.Authorize, Registerer: cfg.Registerer, Logger: cfg.Logger})
 }
 
@@ -85,10 +88,14 @@ func (d *following) Close() error {
 	return nil
 }
 
-func openKuadrant(cfg Config) (Service, error) {
-	if cfg.KuadrantConfig == "" {
-		return nil, errors.New("kuadrant: needs the file with its limits: give --kuadrant-config, or kuadrant_config in the doors of a gateway's document")
+func lacksKuadrantConfig(cfg *Config) string {
+	if cfg.KuadrantConfig != "" {
+		return ""
 	}
+	return "the file with its limits: give --kuadrant-config, or kuadrant_config in the doors of a gateway's document"
+}
+
+func openKuadrant(cfg Config) (Service, error) {
 	d, err := kuadrant.New(kuadrant.Config{Limiter: cfg.Limiter, Path: cfg.KuadrantConfig, Registerer: cfg.Registerer, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
@@ -96,10 +103,14 @@ func openKuadrant(cfg Config) (Service, error) {
 	return follow(d, d.Run), nil
 }
 
-func openRLS(cfg Config) (Service, error) {
-	if cfg.RLSConfig == "" {
-		return nil, errors.New("rls: needs the directory with its limits: give --rls-config, or rls_config in the doors of a gateway's document")
+func lacksRLSConfig(cfg *Config) string {
+	if cfg.RLSConfig != "" {
+		return ""
 	}
+	return "the directory with its limits: give --rls-config, or rls_config in the doors of a gateway's document"
+}
+
+func openRLS(cfg Config) (Service, error) {
 	d, err := rls.New(rls.Config{Limiter: cfg.Limiter, Directory: cfg.RLSConfig, Headers: rls.Headers{Enabled: cfg.RLSHeaders}, Metadata: cfg.RLSMetadata, Registerer: cfg.Registerer, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err

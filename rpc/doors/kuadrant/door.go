@@ -136,7 +136,7 @@ func (d *Door) logNotes() {
 		d.cfg.Logger.Warn("a limit of Limitador may mean something else than expected", "limit", note.String())
 	}
 	if more := len(limits.Notes) - maxNotes; more > 0 {
-		d.cfg.Logger.Warn("more limits of Limitador may mean something else than expected: jeton serve --check --kuadrant-config shows them", "more", more)
+		d.cfg.Logger.Warn("more limits of Limitador may mean something else than expected: jeton serve --check --doors kuadrant --kuadrant-config shows them", "more", more)
 	}
 }
 
