@@ -166,7 +166,7 @@ func TestClusterWithCertificates(t *testing.T) {
 			says string
 		}{
 			{"a certificate", append([]string{"check", "slow", "k"}, files.Args()...), 0, ""},
-			{"a foreign certificate", append([]string{"check", "slow", "k"}, wrong.Args()...), 2, "jeton at " + m.GRPC},
+			{"a foreign certificate", append([]string{"check", "slow", "k"}, wrong.Args()...), 2, "node at " + m.GRPC},
 			{"plain text", []string{"check", "slow", "k"}, 2, "requires TLS"},
 			{"the key", []string{"check", "slow", "k", "--cluster-key-file", c.keyFile}, 0, ""},
 			{"a drain with a certificate", append([]string{"cluster", "drain", m.Name}, files.Args()...), 2, "needs the cluster key"},

@@ -18,13 +18,13 @@ func TestUndecidedIsExplained(t *testing.T) {
 		want   string
 	}{
 		"nobody is there": {
-			"{limits: [strict]}", fmt.Errorf("jeton at a:7700: %w: connection refused", limit.ErrUnavailable),
-			"limit strict: jeton at a:7700: no decision available: connection refused",
+			"{limits: [strict]}", fmt.Errorf("node at a:7700: %w: connection refused", limit.ErrUnavailable),
+			"limit strict: node at a:7700: no decision available: connection refused",
 		},
 		"several limits": {"{limits: [strict, ten]}", limit.ErrUnavailable, "limits strict, ten: no decision available"},
 		"too late": {
-			"{limits: [strict]}", fmt.Errorf("jeton at a:7700: %w", context.DeadlineExceeded),
-			"limit strict: no answer within decide_within: jeton at a:7700: context deadline exceeded",
+			"{limits: [strict]}", fmt.Errorf("node at a:7700: %w", context.DeadlineExceeded),
+			"limit strict: no answer within decide_within: node at a:7700: context deadline exceeded",
 		},
 		"a limit that nobody has": {"{limits: [twelve]}", nil, "limit twelve: "},
 		"a key that is secret": {

@@ -67,7 +67,7 @@ func (l *ledger) mark(at time.Time) {
 }
 
 // addressed is the part of an error that says which node it is from.
-var addressed = regexp.MustCompile(`jeton at [0-9.:]+: `)
+var addressed = regexp.MustCompile(`node at [0-9.:]+: `)
 
 // reason sorts an error.
 func reason(err error) string {

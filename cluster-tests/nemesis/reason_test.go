@@ -27,7 +27,7 @@ func TestReason(t *testing.T) {
 		{limit.ErrOverloaded, "overloaded"},
 		{&url.Error{Op: "Post", URL: "http://127.0.0.1:1", Err: reset}, "connection"},
 		{fmt.Errorf("by Redis: %w", reset), "connection"},
-		{fmt.Errorf("jeton at 10.0.0.1:7700: odd"), "other: a node: odd"},
+		{fmt.Errorf("node at 10.0.0.1:7700: odd"), "other: a node: odd"},
 	} {
 		if got := reason(tt.err); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)

@@ -258,7 +258,7 @@ func TestReadyAtAnotherGateway(t *testing.T) {
 // A gateway that has heard of no node for a while says so once, with the addresses and why, before anybody asks.
 func TestNoNodeIsSaid(t *testing.T) {
 	r := open(t, Config{Servers: []string{"127.0.0.1:1"}}, aDocument(anUpstream(t).URL))
-	const line = `level=WARN msg="no node has sent the limits of the cluster yet" servers=[127.0.0.1:1] error="no node can be reached: jeton at 127.0.0.1:1: `
+	const line = `level=WARN msg="no node has sent the limits of the cluster yet" servers=[127.0.0.1:1] error="no node can be reached: node at 127.0.0.1:1: `
 	for _, step := range []struct {
 		after time.Duration
 		said  int

@@ -105,7 +105,7 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo ip:1 demo", 2, `KEY after "demo" is missing: use jeton check LIMIT[,LIMIT…] KEY`},
 		{"check demo ip:1 demo org:1 --request-id again", 2, "--request-id: a check of several keys has none"},
 		{"check" + strings.Repeat(" demo k", 17), 2, "17 keys are too many: at most 16"},
-		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused: is a node running there? --server names another one, and jeton dev starts some\n"},
+		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "node at 127.0.0.1:1: cannot connect: connection refused: is a node running there? --server names another one, and jeton dev starts some\n"},
 		{"check demo k --server nonsense", 2, `--server: "nonsense" is no address of a node's gRPC port: write HOST:PORT, such as 127.0.0.1:7700`},
 		{"check demo k --server http://localhost:7700", 2, `--server: "http://localhost:7700" is no address`},
 		{"check demo k --server localhost:7700,", 2, `--server: "" is no address`},

@@ -114,7 +114,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 // its own for that. What a node that runs says of others is not about these addresses.
 func (r *remote) refused(err error) bool {
 	for server := range strings.SplitSeq(r.server, ",") {
-		if !strings.Contains(err.Error(), "jeton at "+server+": cannot connect: connection refused") {
+		if !strings.Contains(err.Error(), "node at "+server+": cannot connect: connection refused") {
 			return false
 		}
 	}

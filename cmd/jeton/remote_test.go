@@ -15,13 +15,13 @@ func TestWhoRefusedTheConnection(t *testing.T) {
 		server, err string
 		hint        bool
 	}{
-		{"a:7700", "jeton at a:7700: cannot connect: connection refused", true},
-		{"a:7700,b:7700", "jeton at b:7700: cannot connect: connection refused; jeton at a:7700: cannot connect: connection refused", true},
-		{"a:7700", "jeton at a:7700: no decision available: too few replicas can answer: 1 of 3 (n2 and n3 do not); " +
-			"jeton at c:7700: cannot connect: connection refused; jeton at b:7700: cannot connect: connection refused", false},
-		{"a:7700,b:7700", "jeton at a:7700: no decision available: too few replicas can answer: 1 of 2 (n2 does not); " +
-			"jeton at b:7700: cannot connect: connection refused", false},
-		{"a:7700", "jeton at a:7700: cannot connect: the other end does not have this cluster key: compare the cluster key files", false},
+		{"a:7700", "node at a:7700: cannot connect: connection refused", true},
+		{"a:7700,b:7700", "node at b:7700: cannot connect: connection refused; node at a:7700: cannot connect: connection refused", true},
+		{"a:7700", "node at a:7700: no decision available: too few replicas can answer: 1 of 3 (n2 and n3 do not); " +
+			"node at c:7700: cannot connect: connection refused; node at b:7700: cannot connect: connection refused", false},
+		{"a:7700,b:7700", "node at a:7700: no decision available: too few replicas can answer: 1 of 2 (n2 does not); " +
+			"node at b:7700: cannot connect: connection refused", false},
+		{"a:7700", "node at a:7700: cannot connect: the other end does not have this cluster key: compare the cluster key files", false},
 	} {
 		r := remote{server: tt.server}
 		if said := r.explain(t.Context(), errors.New(tt.err)).Error(); !strings.HasPrefix(said, tt.err) || strings.Contains(said, hint) != tt.hint {

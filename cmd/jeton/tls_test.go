@@ -67,7 +67,7 @@ func TestVerbsWithCertificates(t *testing.T) {
 			{"plain", nil, nil, "requires TLS"},
 			{"certificate", certificate, nil, ""},
 			{"certificate from the environment", nil, env, ""},
-			{"foreign certificate", other, nil, "jeton at " + n.GRPCAddr()},
+			{"foreign certificate", other, nil, "node at " + n.GRPCAddr()},
 			{"key", byKey, nil, ""},
 			{"both", append(certificate, byKey...), nil, ""},
 			{"foreign certificate and key", append(other, byKey...), nil, ""},

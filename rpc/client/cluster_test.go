@@ -439,7 +439,7 @@ func wantAllDown(t *testing.T, f *fakenodes.Cluster, err error) {
 		return
 	}
 	for _, n := range f.Nodes {
-		if !containsOnce(err.Error(), "jeton at "+n.Address) {
+		if !containsOnce(err.Error(), "node at "+n.Address) {
 			t.Errorf("%v does not say once what is with %s", err, n.Address)
 		}
 	}

@@ -47,7 +47,7 @@ func (n *Node) Explain(ended bool, err error) error {
 	if wrong := n.diagnosed.wrong.Load(); wrong != nil {
 		return &explainedError{&MisdirectedError{*wrong, err}}
 	}
-	return &explainedError{fmt.Errorf("jeton at %s: %w", n.address, err)}
+	return &explainedError{fmt.Errorf("node at %s: %w", n.address, err)}
 }
 
 // Diagnosed is Explain after a look at what is at the node's address, of a call with ctx that went to the node by itself.

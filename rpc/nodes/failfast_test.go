@@ -60,7 +60,7 @@ func TestUnsentSaysWhy(t *testing.T) {
 	if !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("it is %v", err)
 	}
-	for _, want := range []string{"every replica of the key is down", "jeton at 127.0.0.1:1: cannot connect: connection refused", "jeton at 127.0.0.1:2: the node does not answer"} {
+	for _, want := range []string{"every replica of the key is down", "node at 127.0.0.1:1: cannot connect: connection refused", "node at 127.0.0.1:2: the node does not answer"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

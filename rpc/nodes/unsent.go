@@ -25,13 +25,13 @@ func (e *unsentError) Is(target error) bool { return target == limit.ErrUnavaila
 // trouble is why the node is not good, with its address.
 func (n *Node) trouble() string {
 	if n.local != nil { // the own node, of a table that has come meanwhile
-		return "jeton at " + n.address
+		return "node at " + n.address
 	}
 	n.health.mu.Lock()
 	why := n.health.why
 	n.health.mu.Unlock()
 	if why == nil {
-		return "jeton at " + n.address
+		return "node at " + n.address
 	}
 	said := n.Explain(false, why).Error()
 	return strings.ReplaceAll(said, limit.ErrUnavailable.Error()+": ", "")
