@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"time"
 
@@ -97,7 +98,10 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		return wrong
 	}
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
+	lost := tooFew.FindString(err.Error())
 	switch {
+	case lost != "":
+		return fmt.Errorf("%s: jeton cluster status shows which nodes answer; in full: %w", lost, err)
 	case late || errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows which nodes are down; --timeout waits longer", r.server, r.timeout)
 	case errors.Is(err, limit.ErrUnknownLimit):
@@ -109,6 +113,9 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// tooFew is how a node says that a majority of a key's replicas does not answer, which is why no other node can decide either.
+var tooFew = regexp.MustCompile(`too few replicas can answer: \d+ of \d+( \([^)]*\))?`)
 
 // refused says whether nothing takes connections at any of the addresses of --server, as the client words it, which has no error of
 // its own for that. What a node that runs says of others is not about these addresses.

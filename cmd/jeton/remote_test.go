@@ -1,12 +1,27 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
+
+// What keeps a key from being decided is said first, with what to do, however much was met on the way.
+func TestTooFewReplicas(t *testing.T) {
+	err := errors.New("node at a:7700: no decision available: too few replicas can answer: 1 of 3 (n2 and n3 do not); node at c:7700: the node does not answer; " +
+		"node at b:7700: the node does not answer; context deadline exceeded")
+	const want = "too few replicas can answer: 1 of 3 (n2 and n3 do not): jeton cluster status shows which nodes answer; in full: node at a:7700: "
+	r := remote{server: "a:7700"}
+	for _, err := range []error{err, fmt.Errorf("%w; %w", err, context.DeadlineExceeded)} {
+		if said := r.explain(t.Context(), err).Error(); !strings.HasPrefix(said, want) {
+			t.Errorf("it is said: %s", said)
+		}
+	}
+}
 
 // Only who has named an address where nothing runs is asked whether a node runs there.
 func TestWhoRefusedTheConnection(t *testing.T) {
@@ -24,7 +39,7 @@ func TestWhoRefusedTheConnection(t *testing.T) {
 		{"a:7700", "node at a:7700: cannot connect: the other end does not have this cluster key: compare the cluster key files", false},
 	} {
 		r := remote{server: tt.server}
-		if said := r.explain(t.Context(), errors.New(tt.err)).Error(); !strings.HasPrefix(said, tt.err) || strings.Contains(said, hint) != tt.hint {
+		if said := r.explain(t.Context(), errors.New(tt.err)).Error(); !strings.Contains(said, tt.err) || strings.Contains(said, hint) != tt.hint {
 			t.Errorf("with --server %s it is said: %s", tt.server, said)
 		}
 	}
