@@ -51,7 +51,7 @@ func bucketVerb() *cobra.Command {
 			}
 			defer c.Close() //nolint:errcheck // the answer has been read
 			b := top.Bucket{Limit: args[0], Key: args[1]}
-			if err := r.ask(cmd.Context(), func(ctx context.Context) error { return hand.on(ctx, c, b.Limit, b.Key) }); err != nil {
+			if err := r.ask(cmd.Context(), func(ctx context.Context) error { return meantLimit(ctx, c, hand.on(ctx, c, b.Limit, b.Key)) }); err != nil {
 				return err
 			}
 			w := bucketWatch{bucket: b, every: every, json: output.Value == "json", inspect: inspector(&r, c, plan)}

@@ -30,7 +30,7 @@ func inspector(r *remote, c *client.Client, plan string) func(context.Context, t
 	return func(ctx context.Context, b top.Bucket) (in limit.Inspection, err error) {
 		err = r.ask(ctx, func(ctx context.Context) (err error) {
 			in, err = c.Inspect(ctx, b.Key, limit.Named(b.Limit), plan)
-			return err
+			return meantLimit(ctx, c, err)
 		})
 		return in, err
 	}

@@ -82,7 +82,8 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo a/b//../c", 0, "allowed demo: 9 of 10 left"},
 		{"check demo k --output json", 1, `"allowed":false`},
 		{"check demo other --output json --receipt", 0, `"receipts":[{"limit":"demo"`},
-		{"check nope k", 2, `unknown limit "nope": jeton limits get shows those that there are`},
+		{"check nope k", 2, `unknown limit "nope": did you mean "api"? jeton limits get shows all limits`},
+		{"check demmo k", 2, `unknown limit "demmo": did you mean "demo"? jeton limits get shows all limits`},
 		{"check user:42 demo", 2, `"user:42" is not a valid name`},
 		{"check user:42 demo", 2, "the limit comes first, then the key: jeton check demo user:42\n"},
 		{"check demo,a:b k", 2, "start with a letter or digit\n"},
@@ -100,7 +101,7 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo k demo org:1", 1, "skipped demo of org:1: not asked\n"},
 		{"check demo ip:1 demo k demo org:1 --output json", 1, `{"allowed":false,"denied":{"check":1,"key":"k","limit":"demo"},"checks":[`},
 		{"check demo ip:1 demo k --look", 0, "look    demo of ip:1: 9 of 10 left"},
-		{"check demo ip:1 nope k", 2, `checks[1], "k": unknown limit "nope": jeton limits get shows those that there are`},
+		{"check demo ip:1 nope k", 2, `checks[1], "k": unknown limit "nope": did you mean "api"? jeton limits get shows all limits`},
 		{"check demo ip:1 demo ip:1", 2, `checks[1].limits[0]: checks[0] has the limit "demo" of this key already`},
 		{"check demo ip:1 demo", 2, `KEY after "demo" is missing: use jeton check LIMIT[,LIMIT…] KEY`},
 		{"check demo ip:1 demo org:1 --request-id again", 2, "--request-id: a check of several keys has none"},
@@ -143,7 +144,7 @@ func TestBucketVerb(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &bucket); err != nil || code != 0 || bucket.Key != "a/b" || bucket.Tokens != 6 {
 		t.Errorf("exit code %d, %v: %s\n%s", code, err, stderr, stdout)
 	}
-	if _, stderr, code := jeton(t, env, "bucket", "nope", "k"); code != cli.ExitError || !strings.Contains(stderr, "unknown limit") {
+	if _, stderr, code := jeton(t, env, "bucket", "logn", "k"); code != cli.ExitError || !strings.Contains(stderr, `unknown limit "logn": did you mean "login"?`) {
 		t.Errorf("unknown limit: exit code %d: %s", code, stderr)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // A remote is how a verb reaches a node.
@@ -39,7 +41,30 @@ func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client
 		return err
 	}
 	defer c.Close() //nolint:errcheck // the answer has been read
-	return r.ask(cmd.Context(), func(ctx context.Context) error { return f(ctx, c) })
+	return r.ask(cmd.Context(), func(ctx context.Context) error { return meantLimit(ctx, c, f(ctx, c)) })
+}
+
+// A hintedError says already what can be done about it.
+type hintedError struct{ error }
+
+func (e *hintedError) Unwrap() error { return e.error }
+
+// meantLimit adds to an ErrUnknownLimit which limit was probably meant, if the cluster tells its limits.
+func meantLimit(ctx context.Context, c *client.Client, err error) error {
+	if !errors.Is(err, limit.ErrUnknownLimit) {
+		return err
+	}
+	_, said, _ := strings.Cut(err.Error(), limit.ErrUnknownLimit.Error()+" ")
+	quoted, _ := strconv.QuotedPrefix(said) // is empty where err does not name the limit
+	unknown, noName := strconv.Unquote(quoted)
+	stored, noLimits := c.StoredLimits(ctx)
+	switch {
+	case noName != nil || noLimits != nil:
+		return err
+	case len(stored.Rules()) == 0:
+		return &hintedError{fmt.Errorf("%w: there are no limits yet: add some with jeton limits apply", err)}
+	}
+	return &hintedError{fmt.Errorf("%w: %s jeton limits get shows all limits", err, web.MeantLimit(unknown, stored))}
 }
 
 // ask asks something once, for as long as the timeout.
@@ -96,6 +121,9 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	}
 	if wrong, is := errors.AsType[*client.MisdirectedError](err); is {
 		return wrong
+	}
+	if _, is := errors.AsType[*hintedError](err); is {
+		return err
 	}
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
 	lost := tooFew.FindString(err.Error())

@@ -16,24 +16,32 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 	if !errors.Is(err, limit.ErrUnknownLimit) {
 		return err
 	}
-	p := problemOf(err)
-	var stored []string
-	if doc := a.Limits(); doc != nil {
-		for _, rule := range doc.Rules() {
-			stored = append(stored, rule.Name)
-		}
+	p, doc := problemOf(err), a.Limits()
+	if doc == nil {
+		doc = new(limit.Document)
 	}
-	unknown := slices.IndexFunc(asked, func(ref limit.Ref) bool { return ref.Inline == nil && !slices.Contains(stored, ref.Name) })
+	unknown := slices.IndexFunc(asked, func(ref limit.Ref) bool {
+		_, known := doc.Rule(ref.Name)
+		return ref.Inline == nil && !known
+	})
 	switch {
-	case len(stored) == 0:
+	case len(doc.Rules()) == 0:
 		p.Detail += ": there are no limits yet: add some with jeton limits apply or PUT /v1/limits"
 	case unknown < 0:
 		p.Detail += "; GET /v1/limits shows all limits"
 	default:
-		nearest := spelling.Nearest(asked[unknown].Name, stored)
-		p.Detail += fmt.Sprintf(": did you mean %s? GET /v1/limits shows all limits", limit.Quote(nearest))
+		p.Detail += ": " + MeantLimit(asked[unknown].Name, doc) + " GET /v1/limits shows all limits"
 	}
 	return p
+}
+
+// MeantLimit asks whether the stored limit was meant whose name is nearest to an unknown one. There must be a stored limit.
+func MeantLimit(unknown string, stored *limit.Document) string {
+	var names []string
+	for _, rule := range stored.Rules() {
+		names = append(names, rule.Name)
+	}
+	return fmt.Sprintf("did you mean %s?", limit.Quote(spelling.Nearest(unknown, names)))
 }
 
 // checkFields are the fields of a check.
