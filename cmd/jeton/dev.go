@@ -165,13 +165,13 @@ func lockData(dir string) (unlock func(), err error) {
 var welcomeText = template.Must(template.New("welcome").Parse(
 	`jeton dev: {{if eq 1 (len .Nodes)}}one node{{else}}{{len .Nodes}} nodes{{end}}, data in {{.Data}}
 
-  console  http://{{.First.HTTP}}/ in a browser. To change things there, sign in with what this prints: cat {{.Token}}
+  {{printf "%-*s" .Column "console"}}http://{{.First.HTTP}}/ in a browser. To change things there, sign in with what this prints: cat {{.Token}}
 {{range .Nodes}}
-  {{.Name}}   gRPC {{.GRPC}}   HTTP http://{{.HTTP}}   process {{.PID}}{{end}}
-  gateway  HTTP http://{{.Proxy}}   process {{.GatewayPID}}
-           admin http://{{.Admin}}, for other proxies http://{{.ForwardAuth}}/auth, document {{.Document}}
+  {{printf "%-*s" $.Column .Name}}gRPC {{.GRPC}}   HTTP http://{{.HTTP}}   process {{.PID}}{{end}}
+  {{printf "%-*s" .Column "gateway"}}HTTP http://{{.Proxy}}   process {{.GatewayPID}}
+  {{printf "%-*s" .Column ""}}admin http://{{.Admin}}, for other proxies http://{{.ForwardAuth}}/auth, document {{.Document}}
 {{- range .Gateways}}
-  {{.Name}}   HTTP http://{{.Proxy}}   process {{.PID}}   admin http://{{.Admin}}{{end}}
+  {{printf "%-*s" $.Column .Name}}HTTP http://{{.Proxy}}   process {{.PID}}   admin http://{{.Admin}}{{end}}
 
 Limits: {{.Limits}}.
 Try in another terminal:
@@ -248,6 +248,10 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 	for _, g := range s.gateways[1:] {
 		others = append(others, another{g.name, local(g.at("proxy")), local(g.at("admin")), g.pid()})
 	}
+	column := len("gateway  ") // is where lines go on after a name
+	for _, o := range others {
+		column = max(column, len(o.Name)+2)
+	}
 	front := s.gateways[0]
 	gateway := local(front.at("admin"))
 	if gateway == "localhost:7781" {
@@ -262,7 +266,7 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
 		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others, "Doors": local(front.at("doors")), "DoorsPage": build.Page("doors.md"), "RedisPort": portOf(s.nodes[0].at("redis")),
-		"GatewayPID": front.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
+		"Column": column, "GatewayPID": front.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
 		"Items": has(doc, "items"), "Search": has(doc, "search"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,6 +80,38 @@ func TestTheLimitsOfDev(t *testing.T) {
 	}
 	if cfg.limits = filepath.Join(t.TempDir(), "mine.yaml"); !named(cfg) {
 		t.Error("the nodes do not get a file that was given")
+	}
+}
+
+// What follows a name begins in one column, however many gateways there are.
+func TestTheColumnsOfDev(t *testing.T) {
+	for _, gateways := range []int{1, 2} {
+		cfg := devConfig{nodes: 3, gateways: gateways, data: t.TempDir()}
+		s, err := newSwarm(cfg, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range slices.Concat(s.nodes, s.gateways) {
+			c.cmd = &exec.Cmd{Process: &os.Process{Pid: 1}}
+		}
+		var said strings.Builder
+		if err := welcome(&said, s, new(limit.Document), cfg.data, false); err != nil {
+			t.Fatal(err)
+		}
+		columns := map[int][]string{}
+		for line := range strings.Lines(said.String()) {
+			if strings.HasPrefix(line, "  ") && (strings.Contains(line, "process 1") || strings.Contains(line, "console") || strings.Contains(line, "admin http")) {
+				rest := strings.TrimLeft(line, " ")
+				if !strings.HasPrefix(rest, "admin") {
+					_, rest, _ = strings.Cut(rest, " ")
+				}
+				at := len(line) - len(strings.TrimLeft(rest, " "))
+				columns[at] = append(columns[at], line)
+			}
+		}
+		if len(columns) != 1 {
+			t.Errorf("%d gateways: %v", gateways, columns)
+		}
 	}
 }
 
