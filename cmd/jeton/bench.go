@@ -21,9 +21,9 @@ const (
 func benchVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   benchName,
-		Short: "Measure a node or a cluster",
+		Short: "Measure a node or a cluster, by jeton-bench, which is built from the repository and in no package",
 		Long: "Measure a node or a cluster: hand everything on to the program jeton-bench, which lies beside jeton or in PATH.\n" +
-			"In a clone of jeton, \"make build-bench\" builds it. \"jeton bench --help\" shows its options.",
+			"It is in no package: in a clone of the repository of jeton, \"make build-bench\" builds it. \"jeton bench --help\" shows its options.",
 		Example:            "  jeton bench --limit login",
 		DisableFlagParsing: true, // the flags are those of the other program
 		Args:               cobra.ArbitraryArgs,
