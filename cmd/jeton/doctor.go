@@ -37,8 +37,9 @@ func doctorVerb(env cli.Lookup) *cobra.Command {
 			"Without, or where --config, --data or options of jeton serve after -- are given, it looks at this machine: how long an\n" +
 			"fsync takes in the data folder and whether it can be honest, room, open files, memory, processors, the clock, ports, and the\n" +
 			"files that options name. Run it as the node's user, before the node is first started or while it runs.\n\n" +
-			"Nothing is changed, and it is safe where a node runs: what is written is one file of 256 KiB in the data folder, by 64\n" +
-			"writes that wait for the disk, and it is deleted again. Nodes open some connections to one another.\n\n" +
+			"Nothing is changed, and it is safe where a node runs: what is written is one file of 256 KiB, by 64 writes that\n" +
+			"wait for the disk, and it is deleted again. It is in the data folder, or, where there is none yet, in the folder in which the\n" +
+			"node will make it. Nodes open some connections to one another.\n\n" +
 			"Exit codes: 0 nothing found; 1 something was; 2 it could not look.",
 		Example: "  jeton doctor --config /etc/jeton/jeton.yaml\n" +
 			"  jeton doctor --data /var/lib/jeton -- --listen-grpc :7700 --cluster-key-file key\n" +

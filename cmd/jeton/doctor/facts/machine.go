@@ -1,6 +1,6 @@
 // Package facts gathers what jeton doctor judges: of this machine, where a node runs or will run ([OfMachine]), and of a cluster, by asking one
 // of its nodes ([OfCluster]). Nothing is judged here, and nothing is changed: the one thing that is written is a file of some hundred kilobytes
-// in the data folder, by which the disk is timed, and which is deleted again.
+// in the data folder, or above it where it does not exist yet, by which the disk is timed, and which is deleted again.
 //
 // Where something cannot be found out, the fact says why in a field Unknown.
 package facts
