@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/jeton/doctor/facts"
@@ -13,9 +13,11 @@ import (
 // machine looks at this machine, for a node with the options of the file, of the environment, and of the command line, which come from jeton serve.
 func (d *doctorConfig) machine(ctx context.Context, options []string) (*facts.Machine, error) {
 	serve := newServeOptions()
-	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	program, verb := &cobra.Command{Use: "jeton"}, &cobra.Command{Use: serveName} // which are not run
+	program.AddCommand(verb)
+	flags := verb.Flags()
 	serve.addFlags(flags)
-	if err := flags.Parse(options); err != nil {
+	if err := cli.Parse(verb, options); err != nil {
 		return nil, fmt.Errorf("options of jeton serve, after --: %w", err)
 	}
 	for name, value := range map[string]string{cli.ConfigOption: d.config, "data": d.data} {

@@ -69,7 +69,7 @@ func TestDoctorOfAMachine(t *testing.T) {
 func TestDoctorIsCalledWrong(t *testing.T) {
 	for args, says := range map[string]string{
 		"here":                              `"here": options of jeton serve come after --`,
-		"-- --listen-grcp :1":               "options of jeton serve, after --: unknown flag: --listen-grcp",
+		"-- --listen-grcp :1":               "options of jeton serve, after --: unknown option --listen-grcp: did you mean --listen-grpc? see jeton serve --help",
 		"--config /none.yaml":               "--config: open /none.yaml",
 		"--server localhost":                `--server: "localhost" is no address`,
 		"--gateway edge:443":                "--gateway: certificates are looked at where a cluster is: give --server too",

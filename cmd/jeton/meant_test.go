@@ -41,6 +41,13 @@ func TestSlipsOfTheCommandLine(t *testing.T) {
 		"settle h --tokens 5":           `unknown option --tokens: did you mean --cost?`,
 		"check login k --nonsense":      `unknown option --nonsense: see jeton check --help`,
 		"check login k -t 5":            `unknown option -t: see jeton check --help`,
+		"completion tcsh":               `unknown command "tcsh" of jeton completion: did you mean jeton completion bash?`,
+		"completion nonsense":           `unknown command "nonsense" of jeton completion: use bash, fish, powershell or zsh: see jeton completion --help`,
+		"completion bahs":               `unknown command "bahs" of jeton completion: did you mean jeton completion bash?`,
+		"completion bash extra":         `"extra" is one argument too many: use jeton completion bash`,
+		"doctor -- --foo":               `options of jeton serve, after --: unknown option --foo: see jeton serve --help`,
+		"doctor -- --expct 3":           `options of jeton serve, after --: unknown option --expct: did you mean --expect? see jeton serve --help`,
+		"doctor -- jeton.yaml":          `options of jeton serve, after --: "jeton.yaml": to name a file, say --config jeton.yaml: see jeton serve --help`,
 	} {
 		stdout, stderr, code := jeton(t, nil, strings.Fields(args)...)
 		if code != cli.ExitError || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
@@ -51,7 +58,7 @@ func TestSlipsOfTheCommandLine(t *testing.T) {
 
 // A group alone shows its help, as the program does.
 func TestGroupsShowTheirHelp(t *testing.T) {
-	for _, group := range []string{"", "limits", "keys", "cluster"} {
+	for _, group := range []string{"", "limits", "keys", "cluster", "completion"} {
 		stdout, stderr, code := jeton(t, nil, strings.Fields(group)...)
 		if code != cli.ExitOK || stderr != "" || !strings.Contains(stdout, "Available Commands:") {
 			t.Errorf("jeton %s: exit code %d, %q, %q", group, code, stdout, stderr)

@@ -102,6 +102,15 @@ func meantVerb(verb *cobra.Command, typed string) *cobra.Command {
 	return nil
 }
 
+// Parse reads the options of a verb from the words that follow it, for a verb that is not run. The error says what is wrong, as that of the verb
+// that is run.
+func Parse(verb *cobra.Command, words []string) error {
+	if err := verb.Flags().Parse(words); err != nil {
+		return wrongFlag(verb, err)
+	}
+	return takesWhatItNames(verb, verb.Flags().Args())
+}
+
 // wrongFlag is the error of options that cannot be read, and what to do.
 func wrongFlag(verb *cobra.Command, err error) error {
 	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {

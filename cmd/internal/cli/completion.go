@@ -8,13 +8,15 @@ import (
 )
 
 // complete gives a program the verb that prints what a shell needs to complete its command lines, and says what completes what:
-// an option that is a [Choice] its values, an argument files only where it names one. The verb prints
+// an option that is a [Choice] its values, an argument files only where it names one. The verb refuses arguments as all others do, and prints
 // to where the program prints at the time of this call.
 func complete(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if verb, _, err := root.Find([]string{"completion"}); err == nil && verb != root {
+		verb.Args, verb.RunE = takesWhatItNames, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		verb.Example = "  " + root.Name() + " completion bash > ~/.local/share/bash-completion/completions/" + root.Name()
 		for _, below := range verb.Commands() {
+			below.Args = takesWhatItNames
 			below.Example = "  " + below.CommandPath() + " > " + root.Name() + "." + below.Name()
 		}
 	}
