@@ -289,7 +289,8 @@ func (w *vainWalk) run() error {
 		}
 	}
 	w.now += 4 * second // holds that others have taken have expired
-	if got, most := w.left(w.widest()), w.widest().Capacity-w.used(); got > most || w.exact() && got < max(most-w.doubt, 0) {
+	most := max(w.widest().Capacity-w.used(), 0) // what a settlement charges of a hold that has come back may be debt
+	if got := w.left(w.widest()); got > most || w.exact() && got < max(most-w.doubt, 0) {
 		return fmt.Errorf("%d of %d are left to another owner, and %d were admitted", got, w.widest().Capacity, w.used())
 	}
 	return nil
