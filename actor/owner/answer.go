@@ -96,19 +96,3 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 // errNoRoom answers checks of a bucket that a majority of its replicas has no room for.
 var errNoRoom = fmt.Errorf("%w: the replicas keep as many buckets of limits that requests define as they may: store the limit, wait until some are full again, or raise --inline-registers",
 	limit.ErrOverloaded)
-
-// failOf answers what waits for a bucket with an error. Checks that wait for other buckets of the key go on waiting.
-func (o *Owner) failOf(b *bucket, err error, out *Out) {
-	if o.overflow == nil {
-		return
-	}
-	old := o.overflow.queue
-	o.overflow.queue = queue{}
-	for i := range old.waiting() {
-		if w := &old.waiting()[i]; w.concerns(b) {
-			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: err})
-		} else {
-			o.overflow.push(*w)
-		}
-	}
-}

@@ -288,7 +288,7 @@ func (w *vainWalk) run() error {
 			return err
 		}
 	}
-	w.now += 4 * second // holds that others have taken have expired
+	w.now += 4 * second                          // holds that others have taken have expired
 	most := max(w.widest().Capacity-w.used(), 0) // what a settlement charges of a hold that has come back may be debt
 	if got := w.left(w.widest()); got > most || w.exact() && got < max(most-w.doubt, 0) {
 		return fmt.Errorf("%d of %d are left to another owner, and %d were admitted", got, w.widest().Capacity, w.used())

@@ -49,3 +49,19 @@ func (o *Owner) fail(err error, out *Out) {
 		o.overflow.pop()
 	}
 }
+
+// failOf answers what waits for a bucket with an error. Checks that wait for other buckets of the key go on waiting.
+func (o *Owner) failOf(b *bucket, err error, out *Out) {
+	if o.overflow == nil {
+		return
+	}
+	old := o.overflow.queue
+	o.overflow.queue = queue{}
+	for i := range old.waiting() {
+		if w := &old.waiting()[i]; w.concerns(b) {
+			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: err})
+		} else {
+			o.overflow.push(*w)
+		}
+	}
+}
