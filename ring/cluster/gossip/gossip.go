@@ -262,10 +262,10 @@ func (g *Gossip) admit(n *memberlist.Node) error {
 	return err
 }
 
-// keepOutLocked forgets a node that does not fit, remembers why, and logs it once in a while.
+// keepOutLocked forgets a node that does not fit, remembers why, and logs it once in a while. One that fits takes the place of what was kept out at its address.
 func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, why error) {
 	if why == nil {
-		delete(g.keptOut, id)
+		g.keptOut.forget(id, address)
 		return
 	}
 	if _, known := g.peers[id]; known {

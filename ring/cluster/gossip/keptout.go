@@ -39,6 +39,11 @@ func (k keptOuts) note(id ring.NodeID, other NodeMeta, address string, why error
 	}
 }
 
+// forget forgets a node, and what was at its address before.
+func (k keptOuts) forget(id ring.NodeID, address string) {
+	maps.DeleteFunc(k, func(other ring.NodeID, out KeptOut) bool { return other == id || out.Address == address })
+}
+
 // forgetPast forgets those that were not met again.
 func (k keptOuts) forgetPast() {
 	maps.DeleteFunc(k, func(_ ring.NodeID, out KeptOut) bool { return time.Since(out.at) > keptOutFor })
