@@ -61,8 +61,8 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 			Why:  "what goes back is left out of one write, and a later claim may be told of that; left out again, it takes away what somebody else was given",
 			Edits: []Edit{{
 				File: "actor/owner/ledger.go",
-				Old:  "(own || !r.stays(l.as))",
-				New:  "own",
+				Old:  "version > r.leftOut.from && !own",
+				New:  "!own",
 			}},
 			Caught: []Hunt{story("TestLeftOutOnce", `and 6 were admitted`)},
 		},
