@@ -144,7 +144,7 @@ func TestBucketWatchRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"bucket demo k --watch --every 100ms": "--every: 100ms: give 200ms or more, such as 1s",
 		"bucket demo k --every 1s":            "--every: give --watch too",
-		"bucket nope k --watch":               "jeton limits get shows those that there are",
+		"bucket nope k --watch":               `unknown limit "nope": jeton limits get shows all limits`,
 		"bucket demo k --watch --every soon":  `--every: "soon" is not a duration`,
 	} {
 		if _, stderr, code := jeton(t, env, strings.Fields(args)...); code != cli.ExitError || !strings.Contains(stderr, want) {

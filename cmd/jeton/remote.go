@@ -64,7 +64,7 @@ func meantLimit(ctx context.Context, c *client.Client, err error) error {
 	case len(stored.Rules()) == 0:
 		return &hintedError{fmt.Errorf("%w: there are no limits yet: add some with jeton limits apply", err)}
 	}
-	return &hintedError{fmt.Errorf("%w: %s jeton limits get shows all limits", err, web.MeantLimit(unknown, stored))}
+	return &hintedError{fmt.Errorf("%w: %sjeton limits get shows all limits", err, web.MeantLimit(unknown, stored))}
 }
 
 // ask asks something once, for as long as the timeout.

@@ -10,7 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
-// unknownLimit adds to an ErrUnknownLimit the stored limit whose name is nearest to the unknown one among those that the request
+// unknownLimit adds to an ErrUnknownLimit the stored limit whose name is near to the unknown one among those that the request
 // names, and where to see all. Another error stays as it is.
 func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 	if !errors.Is(err, limit.ErrUnknownLimit) {
@@ -30,18 +30,21 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 	case unknown < 0:
 		p.Detail += "; GET /v1/limits shows all limits"
 	default:
-		p.Detail += ": " + MeantLimit(asked[unknown].Name, doc) + " GET /v1/limits shows all limits"
+		p.Detail += ": " + MeantLimit(asked[unknown].Name, doc) + "GET /v1/limits shows all limits"
 	}
 	return p
 }
 
-// MeantLimit asks whether the stored limit was meant whose name is nearest to an unknown one. There must be a stored limit.
+// MeantLimit asks, and ends with a space, whether the stored limit was meant whose name is near to an unknown one; empty if none is.
 func MeantLimit(unknown string, stored *limit.Document) string {
 	var names []string
 	for _, rule := range stored.Rules() {
 		names = append(names, rule.Name)
 	}
-	return fmt.Sprintf("did you mean %s?", limit.Quote(spelling.Nearest(unknown, names)))
+	if meant := spelling.Near(unknown, names); meant != "" {
+		return fmt.Sprintf("did you mean %s? ", limit.Quote(meant))
+	}
+	return ""
 }
 
 // checkFields are the fields of a check.
