@@ -29,11 +29,12 @@ type book struct {
 
 	writes []*storedLedger // of the latest ledgers that a majority has stored, in the order of their positions
 	stored map[uint64]limit.HoldEntry
-	unseen map[uint64]bool // of stored, those that an owner may have settled in a ledger that only a later one, which lists them no more, made known
-	tabs   []*tab          // holds that owners have answered, in that order
-	wiped  int64           // the true time until which a reset may yet empty the bucket
-	poured []poured        // what a bucket has to refill
-	past   bool            // a majority has forgotten a ledger, or one was emptied: what was taken before counts no more
+	unseen map[uint64]bool            // of stored, those that an owner may have settled in a ledger that only a later one, which lists them no more, made known
+	vain   map[uint64]limit.HoldEntry // those that a replica has stored and no majority: a later owner may read them, and drop them with its first write
+	tabs   []*tab                     // holds that owners have answered, in that order
+	wiped  int64                      // the true time until which a reset may yet empty the bucket
+	poured []poured                   // what a bucket has to refill
+	past   bool                       // a majority has forgotten a ledger, or one was emptied: what was taken before counts no more
 }
 
 // A tab is a hold of one bucket that an owner has answered.
@@ -54,7 +55,7 @@ func newHeldTally(w *World) heldTally {
 	for k := range w.honest() {
 		for i := range w.holding {
 			l := len(w.limits) - w.holding + i
-			h.books[w.bucket(k, l)] = &book{w: w, key: k, limit: l, plain: w.plain[i], stored: map[uint64]limit.HoldEntry{}, unseen: map[uint64]bool{}}
+			h.books[w.bucket(k, l)] = &book{w: w, key: k, limit: l, plain: w.plain[i], stored: map[uint64]limit.HoldEntry{}, unseen: map[uint64]bool{}, vain: map[uint64]limit.HoldEntry{}}
 		}
 	}
 	return h
@@ -84,6 +85,7 @@ func (b *book) forget() {
 	b.past, b.writes, b.poured = true, nil, nil
 	clear(b.stored)
 	clear(b.unseen)
+	clear(b.vain)
 }
 
 // reset notes that a bucket may be emptied from now on, as long as any owner may be trying to.
@@ -187,6 +189,23 @@ func (h *heldTally) claimed(bucket int, from, told int64) {
 	b.forget()
 }
 
+// tried takes in a ledger that the first replica has stored.
+func (h *heldTally) tried(bucket int, r storedLedger) {
+	b := h.books[bucket]
+	if b == nil {
+		return
+	}
+	l := b.w.limits[b.limit].rules[0].NewLedger(tolerance * 2)
+	if l.Read(r.ledger, r.owner) != nil {
+		return // see written
+	}
+	for _, e := range l.Holds() {
+		if _, stored := b.stored[e.ID]; !stored && b.tab(e.ID) == nil {
+			b.vain[e.ID] = e
+		}
+	}
+}
+
 // written takes in a ledger that a majority has stored.
 func (h *heldTally) written(bucket int, r storedLedger) {
 	b := h.books[bucket]
@@ -246,6 +265,7 @@ func (b *book) note(e limit.HoldEntry) {
 		b.w.count("holds freed when they expired")
 	}
 	b.stored[e.ID] = e
+	delete(b.vain, e.ID)
 }
 
 // stands asserts that the ledger has what was answered.
@@ -275,6 +295,16 @@ func (b *book) adds(l *limit.Ledger) {
 	for id, e := range b.stored {
 		held[e.At] = held[e.At].plus(b.mayTake(id, &e))
 	}
+	for id, e := range b.vain {
+		switch over := w.now - e.Until - int64(limit.SettleLate); {
+		case over > int64(w.limits[b.limit].rules[0].Fill()): // and so is its entry
+			delete(b.vain, id)
+		case len(held[e.At]) > mostSums:
+			return
+		case over > -w.mayBeAhead():
+			held[e.At] = held[e.At].plus(sums{0, takes(&e)})
+		}
+	}
 	entries := l.Entries()
 	for i := 0; i < len(entries); {
 		at, sum := entries[i].At, int64(0)
@@ -300,6 +330,9 @@ func (b *book) mayTake(id uint64, e *limit.HoldEntry) sums {
 	}
 	return may
 }
+
+// mostSums is how many sums are told apart.
+const mostSums = 1000
 
 // sums are what a sum may be; none is 0.
 type sums []int64

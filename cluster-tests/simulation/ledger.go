@@ -209,8 +209,14 @@ func (l *ledger) stored(r *reserved, replica int, a register.Answer) {
 	}
 	majority, before := ring.Majority(len(r.sets.ids)), bits.OnesCount8(r.by)
 	r.by |= 1 << replica
-	if r.Ledger != nil && before < majority && bits.OnesCount8(r.by) == majority {
-		now := storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger}
+	if r.Ledger == nil {
+		return
+	}
+	now := storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger}
+	if before == 0 {
+		l.held.tried(r.bucket, now)
+	}
+	if before < majority && bits.OnesCount8(r.by) == majority {
 		if now.from >= l.latest[r.bucket].from {
 			l.latest[r.bucket] = now
 		}
