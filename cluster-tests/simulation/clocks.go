@@ -62,6 +62,7 @@ func (p *process) compareClocks() {
 		w.count("clocks put forward")
 		w.say(noKey, "the clock of %s is %s behind, and is put forward", p.name, seconds(behind))
 		p.clock.shift(w.now, behind)
+		w.mostAhead = w.epsilon + tolerance // it seemed so far behind if answers were half a second under way, too
 		k.forward += behind
 		for i := range k.ahead {
 			k.ahead[i] -= behind
