@@ -65,36 +65,36 @@ type room struct {
 // ledger of another owner that is without it, too.
 const noCheck = math.MaxInt64
 
-// stays says whether who has written the ledger of that version, another owner, cannot have read the write that left the room out: who has read that,
-// or a later one, has claimed behind its end.
+// stays says whether another owner, which has written the ledger of that version, cannot have read the write that left the room out: an owner that has
+// read that write, or a later one, has claimed behind its end.
 func (r *room) stays(version int64) bool { return !r.maybe && version < r.leftOut.to }
 
-// isIn says whether the ledger of that version, this owner's own or that of another one, has the room, which stays.
+// isIn says whether a room that stays is in the ledger of that version, which is this owner's own or that of another one.
 func (r *room) isIn(version int64, own bool) bool {
 	return r.leftOut.from == 0 || version < r.leftOut.from || version > r.leftOut.from && !own
 }
 
-// maxKept is how many permits and holds of writes that came to nothing an owner leaves out of what it reads and writes. The first ones of more than these
-// may count until they end.
+// maxKept is how many permits and holds of writes that came to nothing an owner remembers, to leave them out of what it reads and writes. Of more than
+// these it forgets the oldest, which may then count until they end.
 const maxKept = 4096
 
 // keepTaken keeps the permits of a write that came to nothing and may be stored all the same, so that the next one leaves them out: no
 // check was given one.
 func (l *ledger) keepTaken() {
-	kept := 0
 	for _, r := range l.taken {
 		if r.id != 0 && !r.extended {
 			r.since = noCheck
 			l.rooms = append(l.rooms, r)
-			kept++
 		}
 	}
-	if tooMany := len(l.rooms) - maxKept; kept > 0 && tooMany > 0 {
-		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool {
+	tooMany := len(l.rooms) - maxKept
+	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool {
+		oldest := tooMany > 0 && r.id != 0 && goesBack(&r)
+		if oldest {
 			tooMany--
-			return tooMany >= 0 && r.id != 0 && !r.extended
-		})
-	}
+		}
+		return oldest
+	})
 	l.taken = slices.DeleteFunc(l.taken, func(r room) bool { return r.id != 0 })
 }
 

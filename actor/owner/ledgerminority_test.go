@@ -21,6 +21,27 @@ func (s *stage) until(n int) {
 	s.tb.Fatal("it posts nothing")
 }
 
+// returnsAtAMinority has 6 come back, of which the write reaches the last replica only. The claim that follows is at that place in what was posted.
+func (s *stage) returnsAtAMinority(rule *limit.Rule) (claim int) {
+	s.tb.Helper()
+	r := s.admitted(s.check(6, rule))
+	s.pass(2 * second)
+	s.returned(r)
+	s.quick = nil
+	n := len(s.post)
+	s.until(n)
+	s.bring(s.post[n], 2)
+	s.until(n + 1)
+	return n + 1
+}
+
+// leftToAnother is what is left to another owner that hears of the first two replicas only.
+func leftToAnother(tr *troupe, rule *limit.Rule) int64 {
+	b := tr.enter('B')
+	b.quick = []int{0, 1}
+	return b.decision(b.check(0, rule)).Limits[0].Remaining
+}
+
 // A ledger without what comes back reaches one replica only, and so does the answer. That a claim is told of it does not mean that it is stored: it is
 // written once more.
 func TestWrittenWithoutAndStoredAtAMinority(t *testing.T) {
@@ -66,9 +87,7 @@ func TestWrittenWithoutAndStoredAtAMinority(t *testing.T) {
 				}
 				a.quickAll() // from now on, nothing is lost
 				a.pass(600 * second)
-				b := tr.enter('B')
-				b.quick = []int{0, 1}
-				if got := b.decision(b.check(0, rule)).Limits[0].Remaining; got != 10 {
+				if got := leftToAnother(tr, rule); got != 10 {
 					t.Errorf("%d of 10 are left to another owner", got)
 				}
 			})
@@ -87,28 +106,19 @@ func TestToldOfAnEarlierLedgerAgain(t *testing.T) {
 			tr := newTroupe(t, 3)
 			a := tr.enter('A')
 			a.quickAll()
-			r := a.admitted(a.check(6, rule))
-			a.pass(2 * second)
-			a.returned(r)
-			a.quick = nil
-			n := len(a.post)
-			a.until(n)
-			a.bring(a.post[n], 2) // the write
-			a.until(n + 1)
-			a.bring(a.post[n+1], 2) // the claim is told of it
-			a.bring(a.post[n+1], 1)
-			a.until(n + 2) // the second write is lost
-			a.until(n + 3)
-			if !a.post[n+3].Claim {
+			n := a.returnsAtAMinority(rule)
+			a.bring(a.post[n], 2) // the claim is told of the write
+			a.bring(a.post[n], 1)
+			a.until(n + 1) // the second write is lost
+			a.until(n + 2)
+			if !a.post[n+2].Claim {
 				t.Fatal("it does not claim")
 			}
-			a.bring(a.post[n+3], 0) // the second claim is told of the ledger before
-			a.bring(a.post[n+3], 1)
+			a.bring(a.post[n+2], 0) // the second claim is told of the ledger before
+			a.bring(a.post[n+2], 1)
 			a.quickAll()
 			a.pass(600 * second)
-			b := tr.enter('B')
-			b.quick = []int{0, 1}
-			if got := b.decision(b.check(0, rule)).Limits[0].Remaining; got != 10 {
+			if got := leftToAnother(tr, rule); got != 10 {
 				t.Errorf("%d of 10 are left to another owner", got)
 			}
 		})
@@ -127,17 +137,10 @@ func TestWrittenWithoutOthersAreGiven(t *testing.T) {
 			a := tr.enter('A')
 			a.quickAll()
 			a.admitted(a.check(4, rule))
-			r := a.admitted(a.check(6, rule))
-			a.pass(2 * second)
-			a.returned(r)
-			a.quick = nil
-			n := len(a.post)
-			a.until(n)
-			a.bring(a.post[n], 2) // the write
-			a.until(n + 1)
+			n := a.returnsAtAMinority(rule)
 			a.quickAll()
-			a.bring(a.post[n+1], 2) // the claim is told of it
-			a.bring(a.post[n+1], 1)
+			a.bring(a.post[n], 2) // the claim is told of the write
+			a.bring(a.post[n], 1)
 			a.pass(600 * second)
 			admitted := 4
 			for _, s := range []*stage{a, tr.enter('B')} {
