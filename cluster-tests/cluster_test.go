@@ -110,8 +110,8 @@ func (d *drill) pause(mayFail bool) {
 	d.load.Stop()
 	d.Log(d.load.Summary())
 	if len(d.load.Failures()) > 0 && !mayFail {
-		d.Errorf("checks have failed:\n%s", d.load.Why())
 		d.logs()
+		d.Errorf("checks have failed:\n%s", d.load.Why()) // after what the nodes say: the last lines are read first
 	}
 	seen := d.load.History()
 	d.seen.Limits = seen.Limits

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -124,7 +123,7 @@ func (m manifest) find(t *testing.T, kind, name string) manifestObject {
 }
 
 // A kubelet runs the pods of a rendered chart as processes, each in a network of its own with the ports that the chart gives it. Names are
-// found in a file that takes the place of /etc/hosts: a pod that starts again has another address, as in Kubernetes. What is left out is
+// found by DNS: a pod that starts again has another address, and one that is not there has none, as in Kubernetes. What is left out is
 // what containers are for: images, users, limits of memory.
 type kubelet struct {
 	*testing.T
@@ -135,6 +134,7 @@ type kubelet struct {
 	manifest manifest
 	secrets  map[string]string // what the fields of Secrets have in them
 	pods     map[string]*pod
+	names    *nameServer
 	lives    int
 }
 
@@ -147,36 +147,18 @@ type pod struct {
 	env                 []string
 }
 
+// inDNS is the name that the headless Service of the chart gives a pod.
+func inDNS(pod string) string { return pod + ".jeton-nodes.limits.svc.cluster.local" }
+
 // newKubelet is one without pods.
 func newKubelet(t *testing.T, lab *network.Lab, binary string, m manifest) *kubelet {
 	t.Helper()
 	k := &kubelet{T: t, lab: lab, binary: binary, dir: t.TempDir(), manifest: m, pods: map[string]*pod{}, secrets: map[string]string{
 		"cluster.key": "the secret of this cluster", "tokens": "the-token-of-an-operator",
 	}}
-	k.name()
-	if err := syscall.Mount(k.hosts(), "/etc/hosts", "", syscall.MS_BIND, ""); err != nil {
-		t.Fatal("names of pods: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount("/etc/hosts", syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	k.names = serveNames(t, lab.Router("dns"))
+	k.names.set("shop.shop.svc", lab.Router("shop")) // where the test listens
 	return k
-}
-
-func (k *kubelet) hosts() string { return filepath.Join(k.dir, "hosts") }
-
-// name writes the names of all pods, into the same file: it is mounted.
-func (k *kubelet) name() {
-	k.Helper()
-	text := "127.0.0.1 localhost\n" + k.lab.Router("shop") + " shop.shop.svc\n" // where the test listens
-	for _, p := range k.pods {
-		text += fmt.Sprintf("%s %s.jeton-nodes.limits.svc.cluster.local %s\n", p.address, p.name, p.name)
-	}
-	if err := os.WriteFile(k.hosts(), []byte(text), 0o600); err != nil {
-		k.Fatal(err)
-	}
 }
 
 // volume is the folder of a volume of a pod; data is where what is claimed stays between the lives of the pod.
@@ -262,7 +244,7 @@ func (k *kubelet) launch(name string, spec podSpec) *pod {
 	args, env := k.command(p, p.spec.Containers[0])
 	p.env = env
 	k.pods[name] = p
-	k.name()
+	k.names.set(inDNS(p.name), p.address)
 	cmd := exec.Command(k.binary, args...) //nolint:noctx // it is ended by signals
 	cmd.Env = append(process.Environ(), env...)
 	k.lab.Enter(p.host, cmd)
@@ -323,7 +305,7 @@ func (k *kubelet) remove(p *pod) {
 func (k *kubelet) forget(p *pod) {
 	k.Helper()
 	delete(k.pods, p.name)
-	k.name()
+	k.names.set(inDNS(p.name), "")
 }
 
 // exec is kubectl exec: a command of jeton in a pod.

@@ -49,7 +49,7 @@ func (k *kubelet) drill(p *pod) *drill {
 	k.Helper()
 	var servers []string
 	for i := range 3 {
-		servers = append(servers, fmt.Sprintf("jeton-%d.jeton-nodes.limits.svc.cluster.local:7700", i))
+		servers = append(servers, inDNS(fmt.Sprintf("jeton-%d", i))+":7700")
 	}
 	c, err := client.New(client.Config{Servers: servers})
 	if err != nil {
