@@ -350,6 +350,10 @@ func TestClusterTwoOfThreeDead(t *testing.T) {
 			t.Errorf("the answer does not say what is missing: %s", res.body)
 		}
 	}
+	out, errs, code := d.cluster.Run(d.cluster.Members[0], "check", "slow", "alone")
+	if code != 2 || out != "" || !strings.HasPrefix(errs, "jeton: too few replicas can answer: 1 of 3 (") || !strings.Contains(errs, "jeton cluster status") {
+		t.Errorf("jeton check does not say first what is missing: exit code %d: %s%s", code, out, errs)
+	}
 	d.cluster.Members[1].Launch()
 	back := time.Now()
 	for status := 0; status != http.StatusOK; {
