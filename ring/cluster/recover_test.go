@@ -85,6 +85,22 @@ func refusedRecovery(t *testing.T, ch *chair, lost ...string) (why error) {
 	return why
 }
 
+// propose has whoever leads apply a command, again if the leader changes: then it may have been applied the first time, and is refused.
+func propose(t *testing.T, chairs []*chair, c agreed.Command) {
+	t.Helper()
+	for again := false; ; again = true {
+		err := leads(chairs...).cluster.agreement.Propose(t.Context(), c)
+		unled := errors.Is(err, agreed.ErrNotLeader) || errors.Is(err, agreed.ErrUnknownOutcome)
+		switch {
+		case err == nil, again && !unled:
+			return
+		case !unled:
+			t.Fatal(err)
+		}
+		t.Logf("proposing again: %v", err)
+	}
+}
+
 // A cut-off majority agrees on the end of a move, serves in the new epoch, and is lost for ever. Those that are left were
 // enough of the old replicas, and have installed the epoch that they have not heard of: they must not begin it again, for
 // they do not know what was accepted in it.
@@ -104,10 +120,7 @@ func TestRecoveryOfAMoveThatNobodyLeftHasHeardOf(t *testing.T) {
 	next := []ring.NodeID{spare.config.ID, old[2], old[1]}
 
 	r.fabric.hold(true) // as far as the seals, the move goes
-	err := leads(all...).cluster.agreement.Propose(t.Context(), agreed.Command{SetNext: &agreed.SetNext{Changes: []agreed.Change{{Partition: p, Epoch: ring.FirstEpoch, Replicas: next}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	propose(t, all, agreed.Command{SetNext: &agreed.SetNext{Changes: []agreed.Change{{Partition: p, Epoch: ring.FirstEpoch, Replicas: next}}}})
 	for _, ch := range all {
 		ch.sees("the partition moves", func(s *agreed.State) bool { return len(s.Table.Places[p].Next) > 0 })
 	}
