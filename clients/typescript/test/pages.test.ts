@@ -20,11 +20,14 @@ const here = join(repository, "clients/typescript");
 const folder = join(here, "dist/pages"); // inside of the package, whose name leads to itself
 const pages = { readme: join(here, "README.md"), clients: join(repository, "docs/clients.md") };
 
-/** The programs of a page, with the addresses of the cluster and a port that is free in the place of those that the page has. */
+/** The programs of a page, with the addresses of the cluster, a port that is free, and patience, in the place of those that the page has. */
 function programs(page: string, port: number): string[] {
   const nodes = { 7702: 0, 7712: 1, 7722: 2 };
   return [...readFileSync(page, "utf8").matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program]) =>
-    program!.replace(/http:\/\/localhost:(77[012]2)/g, (_, p: keyof typeof nodes) => cluster.nodes[nodes[p]]!.http).replace(/(listen\(|port: )3000/, `$1${port}`),
+    program!
+      .replace(/http:\/\/localhost:(77[012]2)/g, (_, p: keyof typeof nodes) => cluster.nodes[nodes[p]]!.http)
+      .replace(/(listen\(|port: )3000/, `$1${port}`)
+      .replace(/^ *timeout: .*\n/m, "").replaceAll("new Client({", "new Client({ timeout: 30,"),
   );
 }
 
