@@ -14,8 +14,17 @@ import (
 // file has what it had before, or text; on return it is on disk with text, or there is an error and nothing was left behind. Where before is
 // nil, only the owner may read the new file; otherwise it has the owner and the permissions of before, since another user may have to read it.
 //
-// Errors name path, not the file that is renamed.
+// What has the name and is no file, such as a link, a device or a folder, stays. Errors name path, not the file that is renamed.
 func File(path string, text []byte, before fs.FileInfo) error {
+	if is, err := os.Lstat(path); err == nil && !is.Mode().IsRegular() {
+		return &fs.PathError{Op: "replace", Path: path, Err: errNoFile}
+	}
+	folder, err := os.Open(filepath.Dir(path)) // before anything is replaced: who may not read it cannot make the rename durable
+	if err != nil {
+		return naming(path, err)
+	}
+	defer folder.Close() //nolint:errcheck // it was only read
+
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // for its owner alone
 	if err != nil {
 		return naming(path, err)
@@ -33,8 +42,11 @@ func File(path string, text []byte, before fs.FileInfo) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return syncFolder(filepath.Dir(path))
+	return naming(path, folder.Sync()) // so that the rename survives a power cut
 }
+
+// errNoFile is about a link, a device or a folder in the place of a file.
+var errNoFile = errors.New("it is no regular file: name one")
 
 // naming is an error of the file that is renamed as one of path.
 func naming(path string, err error) error {
@@ -45,15 +57,6 @@ func naming(path string, err error) error {
 		return &fs.PathError{Op: of.Op, Path: path, Err: of.Err}
 	}
 	return err
-}
-
-// syncFolder makes what was renamed in a folder survive a power cut.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // copyOwner gives a file the owner and the permissions of the one that it replaces.

@@ -44,20 +44,29 @@ func TestFile(t *testing.T) {
 	look("bc", 0o640)
 }
 
-// An error names the file that was asked for, and leaves nothing behind: the folder is not there, or something else has the name.
+// An error names the file that was asked for, and leaves everything as it was: the folder is not there or no folder, or something else has the name.
 func TestFileThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
 	if err := os.Mkdir(taken, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{filepath.Join(dir, "none", "x"): "open", taken: "rename"} {
+	linked, closed := filepath.Join(dir, "linked"), filepath.Join(dir, "closed")
+	if err := os.Symlink(taken, linked); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(closed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none", "x"): "open", filepath.Join(closed, "x"): "open", taken: "replace", linked: "replace", os.DevNull: "replace",
+	} {
 		err := replace.File(path, []byte("a"), nil)
 		if of, is := errors.AsType[*fs.PathError](err); !is || of.Path != path || of.Op != want {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}
-	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 3 {
 		t.Errorf("the folder has %v, %v", all, err)
 	}
 }
