@@ -59,11 +59,14 @@ func (n *parts) bounds(name string) bound.Config {
 	return b
 }
 
-// checkListen refuses addresses that others can reach, unless who reaches them proves something, or that is wanted.
+// checkListen refuses what is no address, and addresses that others can reach, unless who reaches them proves something, or that is wanted.
 func (n *parts) checkListen(name, address string) error {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:7700", address)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil { //nolint:noctx // it asks no server
+		return fmt.Errorf("%q: %q is no port, such as 7700: 65535 is the highest", address, port)
 	}
 	if n.cfg.Insecure || n.requiresProof(name) || host == "localhost" {
 		return nil
