@@ -153,7 +153,7 @@ func (f *finder) keptOut() {
 		f.say(Problem{
 			Severity: Critical, What: fmt.Sprintf("node %s at %s is in another cluster, %s: each of the two admits what a limit allows, and clusters never merge", k.Name, k.Gossip, k.Cluster),
 			More: whatIsWrong,
-			Do:   "If they are to be one, stop that node, empty its data folder, and start it with --join. If not, take its address out of the --join of these nodes, and theirs out of its own.",
+			Do:   "If they are to be one, keep the cluster whose buckets count: stop each node of the other, empty its data folder, and start it with --join. If not, let no node's --join name one of the other cluster.",
 		})
 	}
 }

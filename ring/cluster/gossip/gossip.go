@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -278,11 +279,19 @@ func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, w
 	}
 }
 
-// KeptOut are the nodes that were met of late and cannot be in one cluster with this one, by name.
+// KeptOut are the nodes that were met of late and cannot be in one cluster with this one, by name. What is said to be at the address of a
+// node of the cluster is no such node: somebody repeats what was said before, or lies.
 func (g *Gossip) KeptOut() []KeptOut {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.keptOut.list()
+	return slices.DeleteFunc(g.keptOut.list(), func(out KeptOut) bool {
+		for _, p := range g.peers {
+			if p.Alive && p.Address == out.Address {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // NotifyConflict tells of two addresses that claim to be one node. Which of them is an old copy of the other's disk is

@@ -33,7 +33,7 @@ type keptOuts map[ring.NodeID]KeptOut
 // note remembers that a node was kept out, and why.
 func (k keptOuts) note(id ring.NodeID, other NodeMeta, address string, why error) {
 	k.forgetPast()
-	if len(k) < maxKeptOut {
+	if _, known := k[id]; known || len(k) < maxKeptOut {
 		said := strings.TrimPrefix(why.Error(), message.ErrForeign.Error()+": ")
 		k[id] = KeptOut{Name: other.Name, Address: address, Cluster: other.Cluster, Why: said, at: time.Now()}
 	}

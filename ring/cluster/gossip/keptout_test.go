@@ -36,6 +36,16 @@ func TestKeptOut(t *testing.T) {
 		if got := g.KeptOut(); len(got) != 1 || got[0].Name != "b" {
 			t.Errorf("c is not met any more, and kept out are %+v", got)
 		}
+		later := node(4, `{"v":1,"c":"c1","n":"d"}`)
+		later.Addr = b.Addr
+		if err := g.NotifyAlive(b); err == nil {
+			t.Error("b is let in")
+		}
+		g.noteNode(later, true) // and then what b has said comes once more
+		if g.NotifyAlive(b) == nil || len(g.KeptOut()) > 0 {
+			t.Errorf("a node of the cluster is at the address of b, and kept out are %+v", g.KeptOut())
+		}
+		g.noteNode(later, false)
 		empty := node(9, `{"v":1,"n":"b"}`) // the disk was emptied: another node at that address
 		empty.Addr = b.Addr
 		if err := g.NotifyAlive(empty); err != nil || len(g.KeptOut()) > 0 {
@@ -45,12 +55,23 @@ func TestKeptOut(t *testing.T) {
 }
 
 // However many nodes are kept out, only so many are remembered.
-func TestKeptOutHasABound(t *testing.T) {
+func TestKeptOutHasABound(t *testing.T) { synctest.Test(t, keptOutHasABound) }
+
+func keptOutHasABound(t *testing.T) {
 	g := New(Config{Own: NodeMeta{Level: 1, Cluster: "c1"}, Logger: slog.New(slog.DiscardHandler)})
-	for i := range 10 * maxKeptOut {
+	meet := func(i int) {
 		_ = g.NotifyAlive(&memberlist.Node{Name: ring.NodeID{byte(i), byte(i >> 8)}.String(), Meta: []byte(`{"v":1,"c":"c2"}`)}) //nolint:gosec // it is no secret
+	}
+	for i := range 10 * maxKeptOut {
+		meet(i)
 	}
 	if n := len(g.KeptOut()); n != maxKeptOut {
 		t.Errorf("%d are remembered, want %d", n, maxKeptOut)
+	}
+	<-time.After(keptOutFor / 2)
+	meet(1) // one of them is met again
+	<-time.After(keptOutFor/2 + time.Second)
+	if n := len(g.KeptOut()); n != 1 {
+		t.Errorf("%d are remembered when one was met again, want 1", n)
 	}
 }
