@@ -21,6 +21,7 @@ type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Uses, Needs string
+		Environment string
 		RunsOn      string `yaml:"runs-on"`
 		Container   struct{ Image, Options string }
 		Permissions map[string]string
@@ -31,7 +32,7 @@ type workflow struct {
 	}
 }
 
-// readWorkflow reads a file of the repository, which must be a workflow of actions with versions, on Go of the version that go.mod wants.
+// readWorkflow reads a file of the repository, which must be a workflow of actions that are named by their commits, on Go of the version that go.mod wants.
 func readWorkflow(t *testing.T, file string) workflow {
 	t.Helper()
 	text, err := os.ReadFile("../../" + file)
@@ -51,8 +52,8 @@ func readWorkflow(t *testing.T, file string) workflow {
 	version := regexp.MustCompile(`(?m)^go (1\.\d+)`).FindStringSubmatch(string(module))[1]
 	for name, job := range w.Jobs {
 		for _, step := range job.Steps {
-			if step.Uses != "" && !regexp.MustCompile(`@v\d`).MatchString(step.Uses) {
-				t.Errorf("%s: %s: %s has no version", file, name, step.Uses)
+			if step.Uses != "" && !regexp.MustCompile(`@[0-9a-f]{40}$`).MatchString(step.Uses) {
+				t.Errorf("%s: %s: %s is not named by its commit", file, name, step.Uses)
 			}
 			if got, is := step.With["go-version"]; is && got != version {
 				t.Errorf("%s: %s: Go %s, and go.mod wants %s", file, name, got, version)
@@ -95,7 +96,10 @@ func TestWorkflowThatSigns(t *testing.T) {
 		}
 	}
 	commands := w.commands("release")
-	for _, want := range []string{"bash .ci/release-tools\n", `bash .ci/release-notes "$GITHUB_REF_NAME" >`, "PATH=$PWD/.ci/bin:$PATH goreleaser release --clean --release-notes "} {
+	if w.Jobs["release"].Environment == "" {
+		t.Errorf("%s makes releases that nobody has to approve", said[1])
+	}
+	for _, want := range []string{"git merge-base --is-ancestor HEAD origin/main\n", "bash .ci/release-tools\n", `bash .ci/release-notes "$GITHUB_REF_NAME" >`, "PATH=$PWD/.ci/bin:$PATH goreleaser release --clean --release-notes "} {
 		if !strings.Contains(commands, want) {
 			t.Errorf("%s does not run %q:\n%s", said[1], want, commands)
 		}
