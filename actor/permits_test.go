@@ -150,7 +150,7 @@ func TestPermitsOfInlineLimits(t *testing.T) {
 	})
 }
 
-// A request that is repeated after its permit came back, at whichever node, enters anew.
+// A request that is repeated after its permit came back there enters anew.
 func TestReturnedPermitsAreForgottenByTheirIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := clock.New().Now
@@ -163,6 +163,31 @@ func TestReturnedPermitsAreForgottenByTheirIDs(t *testing.T) {
 		}
 		if again := proof(t, s, r); again.Serial == first.Serial {
 			t.Error("it was answered with the permit that came back")
+		}
+	})
+}
+
+// A request that is repeated when its permit is over is decided anew: somebody else may be inside.
+func TestRepeatedWhenItIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.New().Now
+		doc := document(t, "limits: {streams: {algorithm: concurrency, limit: 1, lease: 5s}}")
+		s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(doc)})
+		r := spend("a", 1, "streams")
+		r.Receipt, r.ID = true, "x"
+		decide(t, s, r)
+		pass(4 * time.Second)
+		if again := decide(t, s, r); !again.Allowed {
+			t.Errorf("a repetition in time is denied: %+v", again)
+		}
+		pass(2 * time.Second)
+		another := r
+		another.ID = "y"
+		if d := decide(t, s, another); !d.Allowed {
+			t.Fatalf("the place is free: %+v", d)
+		}
+		if again := decide(t, s, r); again.Allowed {
+			t.Errorf("two have one place: the repetition is told %+v", again)
 		}
 	})
 }

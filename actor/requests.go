@@ -122,7 +122,7 @@ func (rs *requests) forget() (n int) {
 func (rs *requests) find(id string, now int64) *request {
 	rs.prune(now)
 	r := rs.byID[id]
-	if r != nil && r.retryDue(now) {
+	if r != nil && (r.retryDue(now) || r.over(now)) {
 		rs.remove(r)
 		return nil
 	}
@@ -142,6 +142,11 @@ func (r *request) retryDue(now int64) bool {
 		wait = max(wait, o.RetryAfter)
 	}
 	return now-r.at >= int64(wait)
+}
+
+// over says whether a permit of the answer is: somebody else may be inside, so a repetition is decided anew.
+func (r *request) over(now int64) bool {
+	return slices.ContainsFunc(r.decision.Receipts, func(p limit.Receipt) bool { return p.Permit && now >= p.End })
 }
 
 // again is the answer as a repetition at now gets it: of its wait, what is left.

@@ -52,6 +52,16 @@ func (l *Ledger) FullOfHolds(t int64) bool {
 	return l.ListsMost()
 }
 
+// MayDrop says whether DropHolds could drop one at t.
+func (l *Ledger) MayDrop(t int64) bool {
+	for i := range l.holds {
+		if l.holds[i].past(max(l.now, t), l.late) {
+			return true
+		}
+	}
+	return false
+}
+
 // DropHolds drops most holds that are settled or have expired at t.
 func (l *Ledger) DropHolds(t int64) {
 	l.now = max(l.now, t)

@@ -162,3 +162,18 @@ func TestFaintLoad(t *testing.T) {
 		}
 	}
 }
+
+// Of what was written in vain an owner forgets the oldest, whether it has an id or not, and nothing that a check is to be given.
+func TestWhatWasWrittenInVainHasABound(t *testing.T) {
+	for _, id := range []uint64{0, 1} {
+		var l ledger
+		for i := range 2 * maxKept {
+			l.rooms = append(l.rooms, room{id: id, at: int64(i), since: noCheck})
+		}
+		l.rooms[0].since = 0
+		l.keepTaken()
+		if n := len(l.rooms); n != maxKept || l.rooms[0].at != 0 || l.rooms[1].at <= 1 || l.rooms[n-1].at != 2*maxKept-1 {
+			t.Errorf("of %d, %d are left: the first two of %d and %d, the last of %d", 2*maxKept, n, l.rooms[0].at, l.rooms[1].at, l.rooms[n-1].at)
+		}
+	}
+}

@@ -280,7 +280,7 @@ func (o *Owner) write(b *bucket, d draft, now int64, background bool, out *Out) 
 	}
 	o.send(b, Send{
 		Generation: b.gen, From: b.held.to, To: to, Background: background,
-		Ledger: o.stored(l, d.full), Expire: d.full.KeptUntil(now) + o.cfg.Late,
+		Ledger: o.stored(l, d.full), Expire: max(d.full.KeptUntil(now), b.rule.KeptUntil(now)) + o.cfg.Late,
 	}, now, out)
 }
 
@@ -298,7 +298,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 	b.held = segment{p.From, p.To}
 	if p.Claim {
 		own := l.as == l.version && l.version != 0 // it is what this owner has written before, and given no check anything from
-		o.readListed(b, own)
+		o.readListed(b, own || l.as == l.latest)   // or it is told of that once more
 		if l.as != l.latest {
 			if err := o.read(b, own); err != nil {
 				o.failOf(b, err, out)

@@ -86,14 +86,14 @@ func (b *bucket) start(t, at int64, cfg *Config) int64 {
 	return max(from, near)
 }
 
-// tokensUpTo is how many tokens a check of t can spend, as of at, of the line up to bound: where this owner would go on, or of what it holds, where a
-// majority would accept only what begins further on.
-func (b *bucket) tokensUpTo(bound limit.Pos, t, at int64, cfg *Config) int64 {
-	spent, next := b.spentAt(t), b.start(t, at, cfg)
+// tokensUpTo is how many tokens, of a rule of the bucket, a check of t can spend, as of at, of the line up to bound: where this owner would go on,
+// or of what it holds, where a majority would accept only what begins further on.
+func (b *bucket) tokensUpTo(by *limit.Rule, bound limit.Pos, t, at int64, cfg *Config) int64 {
+	spent, next := by.Carry(b.rule, b.spentAt(t)), b.start(t, at, cfg)
 	if next <= max(b.held.to, b.rule.Begin(at)) {
-		return b.rule.TokensUpTo(bound, spent, at)
+		return by.TokensUpTo(bound, spent, at)
 	}
-	return max(b.rule.TokensUpTo(limit.At(b.held.to), spent, at), b.rule.TokensUpTo(bound, limit.Later(spent, limit.At(next)), at))
+	return max(by.TokensUpTo(limit.At(b.held.to), spent, at), by.TokensUpTo(bound, limit.Later(spent, limit.At(next)), at))
 }
 
 // maxSkip is how much line a check may skip rather than wait for a silent replica: what a rival may have reserved beyond what it needs,

@@ -20,7 +20,7 @@ func (o *Owner) holdsTooMany(c *Check, now int64) bool {
 		}
 		if l := b.ledger(); l != nil {
 			// Others may have settled what one of before lists. What is dropped to see it stays listed: it is stored.
-			return l.find(b.rule, c, now) < 0 && l.fresh(c.At) && l.ListsMost() && l.Clone(nil).FullOfHolds(now)
+			return l.find(b.rule, c, now) < 0 && l.fresh(c.At) && l.ListsMost() && (!l.MayDrop(now) || l.Clone(nil).FullOfHolds(now))
 		}
 		hs := b.lineHolds()
 		return hs != nil && hs.full(now)
@@ -37,7 +37,7 @@ func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
 	case l != nil:
 		return l.Free(now)
 	}
-	return b.tokensUpTo(b.rule.Bound(c.At), c.At, c.At, cfg)
+	return b.tokensUpTo(b.rule, b.rule.Bound(c.At), c.At, c.At, cfg)
 }
 
 // newHold is a hold of so many tokens of so many limits.

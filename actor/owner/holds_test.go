@@ -676,3 +676,20 @@ func TestLineIsChargedAtThePriceOfTheHold(t *testing.T) {
 		t.Errorf("%d are charged, where half a second is left", got.Charged)
 	}
 }
+
+// What was used beyond a hold of one plan is no matter of a hold of another plan, which gives back what it says.
+func TestHoldsOfOthersGiveBackAfterACharge(t *testing.T) {
+	rules := planned(t, limit.Limit{
+		Name: "pool", Capacity: 100, Refill: limit.Refill{Tokens: 1, Per: 4 * time.Second}, Holds: limit.Holds{Longest: time.Minute},
+	}, "{small: {capacity: 40, refill: 1/5s}}")
+	own, small := rules[0], rules[1]
+	a := newTroupe(t, 3).enter('A')
+	hs := a.holds(1, 60*second, small)
+	ho := a.holds(50, 60*second, own)
+	a.settles(hs, limit.Settlement{Used: 3}, small) // two more than it held
+	got := a.settles(ho, limit.Settlement{Used: 10}, own)[0]
+	left := a.decision(a.check(0, own)).Limits[0].Remaining
+	if got.Returned != 40 || left < 80 {
+		t.Errorf("it is told that %d of 50 were given back, and %d of 100 are left, where 13 and a bit were used", got.Returned, left)
+	}
+}

@@ -74,8 +74,8 @@ func (r *room) isIn(version int64, own bool) bool {
 	return r.leftOut.from == 0 || version < r.leftOut.from || version > r.leftOut.from && !own
 }
 
-// maxKept is how many permits and holds of writes that came to nothing an owner remembers, to leave them out of what it reads and writes. Of more than
-// these it forgets the oldest, which may then count until they end.
+// maxKept is how much room of writes that came to nothing an owner remembers, each of one check, to leave it out of what it reads and writes. Of more
+// than that it forgets the oldest, which may then count until it ends.
 const maxKept = 4096
 
 // keepTaken keeps the permits of a write that came to nothing and may be stored all the same, so that the next one leaves them out: no
@@ -89,7 +89,7 @@ func (l *ledger) keepTaken() {
 	}
 	tooMany := len(l.rooms) - maxKept
 	l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool {
-		oldest := tooMany > 0 && r.id != 0 && goesBack(&r)
+		oldest := tooMany > 0 && goesBack(&r)
 		if oldest {
 			tooMany--
 		}
@@ -226,7 +226,7 @@ func (l *ledger) draft(bare, into *limit.Ledger) draft {
 
 // fullOfHolds says whether the draft can list no further hold.
 func (d *draft) fullOfHolds(now int64) bool {
-	if d.full.ListsMost() {
+	if d.full.ListsMost() && d.full.MayDrop(now) {
 		d.full.DropHolds(now)
 		d.dropped = true
 	}

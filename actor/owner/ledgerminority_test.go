@@ -301,3 +301,45 @@ func TestEndedPermitWasNotInside(t *testing.T) {
 		})
 	}
 }
+
+// A permit that an owner has taken out was inside, also where two claims in a row are told of that write, which a minority alone has stored.
+func TestTakenOutAtAMinorityAndToldOfItTwice(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "p", Algorithm: limit.Concurrency, Capacity: 10, Lease: time.Hour})
+	for _, times := range []int{1, 2} {
+		tr := newTroupe(t, 3)
+		a := tr.enter('A')
+		a.quickAll()
+		p := a.admitted(a.check(1, rule))
+		a.quick = nil
+		out := []owner.Permit{{Rule: rule, ID: p.Serial}}
+		n := len(a.post)
+		tag := a.takeOut(out)
+		a.bring(a.post[n], 2) // the write without it reaches the last replica alone
+		for i := range times {
+			b := tr.enter('B' + byte(i))
+			b.quick = []int{0, 1}
+			b.pass(ms)
+			b.decision(b.check(0, rule)) // another owner has claimed, and refuses it at the others
+			n := len(a.post) - 1
+			a.bring(a.post[n], 0)
+			a.bring(a.post[n], 1)
+			a.until(n + 1)
+			for !a.post[len(a.post)-1].Claim {
+				a.until(len(a.post))
+			}
+			c := len(a.post) - 1
+			a.bring(a.post[c], 2)
+			a.bring(a.post[c], 1)
+			for tries := 0; len(a.post) == c+1 && tries < 3; tries++ {
+				a.pass(10 * ms)
+			}
+		}
+		a.quickAll()
+		a.bring(a.post[len(a.post)-1], 0)
+		a.bring(a.post[len(a.post)-1], 1)
+		a.pass(100 * ms)
+		if a.done(tag); !out[0].Out {
+			t.Errorf("told of it %d times: the return says that the permit was not inside", times)
+		}
+	}
+}

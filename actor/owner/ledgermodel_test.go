@@ -39,6 +39,7 @@ type ledgerSetting struct {
 	late   bool // messages may be lost, and overtake one another
 	ahead  int64
 	tokens bool // ledgers of buckets are in tokens until some time
+	sweeps bool // replicas forget what has ended
 }
 
 // A ledgerVariant is the protocol made wrong at the replicas: each must be found.
@@ -62,6 +63,7 @@ type ledgerWalk struct {
 	epoch    uint64
 	left     ledgerSetting
 	admitted []counted // never moved: see extend
+	outs     []leaving // returns that were answered
 	story    []string
 	life     byte
 }
@@ -288,6 +290,11 @@ func (w *ledgerWalk) step() {
 		r := w.IntN(len(w.replicas))
 		w.say("replica %d loses its disk", r)
 		w.replicas[r].amnesia(w.now, w.bounds)
+	case n >= 96 && n < 98 && w.sweeps:
+		i := w.IntN(len(w.replicas))
+		r := w.replicas[i]
+		r.sweep(max(r.partition.Horizon, w.now-400*ms))
+		w.say("replica %d sweeps", i)
 	case n == 98 && w.left.tokens:
 		w.say("from now on ledgers are in time")
 		w.left.tokens = false
@@ -439,6 +446,7 @@ func (w *ledgerWalk) collect(p *walker) error {
 			if err := w.out(l, p.clock()); err != nil {
 				return err
 			}
+			w.outs = append(w.outs, l)
 			continue
 		}
 		if l, settles := p.settles[tag]; settles {
@@ -501,6 +509,11 @@ func (w *ledgerWalk) collect(p *walker) error {
 
 // judge looks whether more counts at any moment than the limit is, or any line is spent twice.
 func (w *ledgerWalk) judge() error {
+	for _, l := range w.outs {
+		if err := w.out(l, w.now-200*ms); w.sealed == nil && err != nil {
+			return err
+		}
+	}
 	if !w.rule.Counts() {
 		for i := range w.admitted {
 			for j := range i {
@@ -599,7 +612,9 @@ var ledgerSettings = map[string]ledgerSetting{
 		limit:  limit.Limit{Algorithm: limit.SlidingLog, Capacity: 4, Window: 3 * time.Second, Holds: limit.Holds{Longest: 10 * time.Second}},
 		checks: 12, costs: 3, deaths: 1, floors: 4, moves: 1, late: true,
 	},
-	"permits": {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
+	"permits, swept": {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 4 * time.Second}, checks: 12, costs: 1, deaths: 1, moves: 2, late: true, sweeps: true},
+	"window, swept":  {limit: limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 3, Window: 6 * time.Second}, checks: 12, costs: 2, deaths: 1, late: true, sweeps: true, ahead: 120 * ms},
+	"permits":        {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
 }
 
 // walk makes n walks of a setting until one finds a violation, and gives its seed and story.

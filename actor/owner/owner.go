@@ -269,7 +269,7 @@ func (b *bucket) testCharge(c *Check, cfg *Config) (at int64, length limit.Pos, 
 		return c.At, length, b.testUpTo(bound, c.At, c.At, 0, length, cfg)
 	}
 	at = spentFrom(c, b.rule)
-	tokens := min(c.Cost, b.tokensUpTo(bound, c.At, at, cfg))
+	tokens := min(c.Cost, b.tokensUpTo(b.rule, bound, c.At, at, cfg))
 	if tokens <= 0 {
 		return c.At, length, result{verdict: admit, end: b.tat}
 	}

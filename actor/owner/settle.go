@@ -74,21 +74,22 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	}
 	var length limit.Pos
 	if more := h.due(now) - h.charged; more > 0 && h.overAt == 0 {
-		if !s.Rule.SameNumbers(b.rule) { // it is charged at the price of the hold's plan, whichever was asked for last
-			b = o.bucketOf(s.Rule, out)
-		}
-		got, line, over := o.force(b, more, at, now, out)
+		got, line, over := o.force(b, s.Rule, more, at, now, out)
 		if !over {
 			return
 		}
 		if h.charged += got; got > 0 {
-			if !h.settled {
+			switch {
+			case h.settled:
+			case s.Rule.SameNumbers(b.rule):
 				hs.addLine(h, line)
+			default: // tokens of other numbers are other line, so nothing comes back of the hold
+				h.stretch = math.MaxUint64
 			}
 			if h.foreign {
 				hs.add(h, now) // also one that there was no room to remember
 			}
-			length = b.rule.Length(got)
+			length = b.lengthBy(s.Rule, got)
 		}
 	}
 	if b.note(at, length, o.cfg.Delta); length != (limit.Pos{}) {
@@ -139,15 +140,28 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 // maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.
 const maxForced = 8
 
-// force takes amount tokens off the line, or as many as the limit's debt allows, and says how many these were; over is false while
-// they are being reserved. They are taken at at, as those of a check are: a later time would need other line than was reserved.
-func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, line spent, over bool) {
-	bound := b.rule.BoundOfDebt(at)
+// lengthBy is the line of so many tokens of a rule of the bucket, in whole nanoseconds if that has other numbers than are asked for now: they count in other
+// parts of one.
+func (b *bucket) lengthBy(rule *limit.Rule, tokens int64) limit.Pos {
+	if rule.SameNumbers(b.rule) {
+		return b.rule.Length(tokens)
+	}
+	return limit.At(rule.Length(tokens).Ceil())
+}
+
+// force takes amount tokens off the line, at the price of the rule by which they were held, or as many as its debt allows, and says how many these were; over
+// is false while they are being reserved. They are taken at at, as those of a check are: a later time would need other line than was reserved.
+func (o *Owner) force(b *bucket, by *limit.Rule, amount, at, now int64, out *Out) (got int64, line spent, over bool) {
+	most := by.BoundOfDebt(at)
+	bound := most
+	if !by.SameNumbers(b.rule) {
+		bound = limit.At(most.NS) // rounded down, as lengths are rounded up
+	}
 	for range maxForced {
 		if amount <= 0 {
 			return 0, spent{}, true
 		}
-		t := trial{bucket: b, length: b.rule.Length(amount), at: at}
+		t := trial{bucket: b, length: b.lengthBy(by, amount), at: at}
 		switch t.result = b.testUpTo(bound, at, at, amount, t.length, o.cfg); t.verdict {
 		case admit:
 			return amount, b.spend(at, at, t.length), true
@@ -159,7 +173,7 @@ func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, li
 		case stay:
 			return 0, spent{}, false
 		case deny:
-			amount = min(amount-1, b.tokensUpTo(bound, at, at, o.cfg))
+			amount = min(amount-1, b.tokensUpTo(by, most, at, at, o.cfg))
 		}
 	}
 	return 0, spent{}, true

@@ -125,7 +125,7 @@ func (o *Owner) left(b *bucket, now int64) int64 {
 	case l != nil:
 		return min(max(l.Clone(nil).Free(now), 0), b.rule.Capacity)
 	}
-	return b.tokensUpTo(b.rule.Bound(now), now, now, o.cfg)
+	return b.tokensUpTo(b.rule, b.rule.Bound(now), now, now, o.cfg)
 }
 
 // begins is when a check of one token of now that waits would begin; math.MaxInt64 if that cannot be told.

@@ -144,10 +144,20 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "a caller who asks again with the same id gets the same answer; decided anew, the retry is charged once more",
 			Edits: []Edit{{
 				File: "actor/requests.go",
-				Old:  "if r != nil && r.retryDue(now) {",
+				Old:  "if r != nil && (r.retryDue(now) || r.over(now)) {",
 				New:  "if r != nil && r.first == nil {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
+		},
+		{
+			Name: "a repetition is told of what is over",
+			Why:  "a place whose permit is over may be another's; whoever asks again with the same id then is decided anew",
+			Edits: []Edit{{
+				File: "actor/requests.go",
+				Old:  "r.retryDue(now) || r.over(now)",
+				New:  "r.retryDue(now)",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedWhenItIsOver$", Says: `two have one place`}},
 		},
 		{
 			Name: "a returned request is told again",

@@ -15,10 +15,20 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "what was used beyond a hold is tokens of the hold's plan; at the price of whichever was asked for last, a small plan gets more than it allows",
 			Edits: []Edit{{
 				File: "actor/owner/settle.go",
-				Old:  "if !s.Rule.SameNumbers(b.rule) {",
-				New:  "if false {",
+				Old:  "o.force(b, s.Rule, more",
+				New:  "o.force(b, b.rule, more",
 			}},
-			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestLineIsChargedAtThePriceOfTheHold$", Says: `are spent|are charged`}},
+			Caught: []Hunt{story("TestLineIsChargedAtThePriceOfTheHold", `are spent|are charged`)},
+		},
+		{
+			Name: "a settlement asks for its plan",
+			Why:  "what was used beyond a hold is charged by its plan, and checks go by theirs; where the bucket changes to it, nothing comes back of the holds of others",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "o.force(b, s.Rule, more",
+				New:  "o.force(o.bucketOf(s.Rule, out), s.Rule, more",
+			}},
+			Caught: []Hunt{story("TestHoldsOfOthersGiveBackAfterACharge", `were given back`)},
 		},
 		{
 			Name: "a settlement in memory alone",
@@ -241,8 +251,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "what was used beyond a hold is charged at the time of the settlement: a later time needs other line than was reserved, again and again",
 			Edits: []Edit{{
 				File: "actor/owner/settle.go",
-				Old:  "o.force(b, more, at, now, out)",
-				New:  "o.force(b, more, now, now, out)",
+				Old:  "o.force(b, s.Rule, more, at, now, out)",
+				New:  "o.force(b, s.Rule, more, now, now, out)",
 			}},
 			Caught: []Hunt{story("TestSettleAtSlowReplicas", `answered false`)},
 		},

@@ -169,10 +169,30 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a ledger is kept until its last entry has ended; swept with its line, which ends at once, all that counts is forgotten",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "Expire: d.full.KeptUntil(now) + o.cfg.Late,",
+				Old:  "Expire: max(d.full.KeptUntil(now), b.rule.KeptUntil(now)) + o.cfg.Late,",
 				New:  "Expire: 1,",
 			}},
 			Caught: []Hunt{story("TestSweepsKeepLiveLedgers", `want allowed false`)},
+		},
+		{
+			Name: "an emptier ledger forgotten before a fuller one",
+			Why:  "a ledger is kept for as long as an earlier one may count something; swept before, a majority of one that forgot it and one that missed it has what was taken out",
+			Edits: []Edit{{
+				File: "actor/owner/counting.go",
+				Old:  "max(d.full.KeptUntil(now), b.rule.KeptUntil(now))",
+				New:  "d.full.KeptUntil(now)",
+			}},
+			Caught: []Hunt{story("TestWhatIsOutStaysOutWhenItIsSwept", `are left to another owner`), {Package: "./actor/owner", Run: "^TestModelOfLedgers$/^permits,_swept$", Flags: []string{"-ledger-walks=200000"}, Says: `without replica`}},
+		},
+		{
+			Name: "taken out by another, once it is told twice",
+			Why:  "a permit that this owner has taken out was inside, however often claims are told of that write; otherwise its return says that it was not",
+			Edits: []Edit{{
+				File: "actor/owner/counting.go",
+				Old:  "o.readListed(b, own || l.as == l.latest)",
+				New:  "o.readListed(b, own)",
+			}},
+			Caught: []Hunt{story("TestTakenOutAtAMinorityAndToldOfItTwice", `was not inside`)},
 		},
 		{
 			Name: "a return across a reset",

@@ -167,6 +167,16 @@ func ofRooms() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestWritesInVainHaveABound", `after 60`)},
 		},
 		{
+			Name: "room without an id without a bound",
+			Why:  "what was written in vain is of checks of windows, too, which have no ids",
+			Edits: []Edit{{
+				File: "actor/owner/ledger.go",
+				Old:  "tooMany > 0 && goesBack(&r)",
+				New:  "tooMany > 0 && r.id != 0 && goesBack(&r)",
+			}},
+			Caught: []Hunt{story("TestWhatWasWrittenInVainHasABound", `are left`)},
+		},
+		{
 			Name: "room for small numbers alone",
 			Why:  "a settlement may say that more was used than a hold has, and the list needs more bytes then: too many holds make a ledger that no replica takes",
 			Edits: []Edit{{
