@@ -258,10 +258,15 @@ func TestProxiesKeepToThemselvesWhatIsTheirs(t *testing.T) {
 				return s.send(http.MethodGet, p.address, "/items", "", said)
 			}
 			inner := []string{"X-Jeton-Denial", "X-Jeton-Decision", "X-Jeton-Answer", "X-Internal-Token"}
-			if a := ask(inner...); a.status != http.StatusOK {
+			a := ask(inner...)
+			for tries := 0; a.status != http.StatusOK && tries < 20; tries++ { // a check whose answer came too late was charged
+				s.refill()
+				a = ask(inner...)
+			}
+			if a.status != http.StatusOK {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
-			a := ask(inner...)
+			a = ask(inner...)
 			if a.status != http.StatusTooManyRequests || !strings.Contains(a.body, "urn:jeton:denial:") {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
