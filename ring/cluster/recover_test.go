@@ -90,11 +90,11 @@ func propose(t *testing.T, chairs []*chair, c agreed.Command) {
 	t.Helper()
 	for again := false; ; again = true {
 		err := leads(chairs...).cluster.agreement.Propose(t.Context(), c)
-		unled := errors.Is(err, agreed.ErrNotLeader) || errors.Is(err, agreed.ErrUnknownOutcome)
+		leaderless := errors.Is(err, agreed.ErrNotLeader) || errors.Is(err, agreed.ErrUnknownOutcome)
 		switch {
-		case err == nil, again && !unled:
+		case err == nil, again && !leaderless:
 			return
-		case !unled:
+		case !leaderless:
 			t.Fatal(err)
 		}
 		t.Logf("proposing again: %v", err)
