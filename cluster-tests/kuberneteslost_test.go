@@ -46,8 +46,7 @@ func TestKubernetesMajorityLost(t *testing.T) {
 	})
 }
 
-// recover recovers a cluster at a pod. It is asked for again where the name of a pod that has just started still leads to its old address, or
-// to a process that answers nothing but errors yet.
+// recover recovers a cluster at a pod. It is asked for again where the name of a pod that has just started still leads to its old address.
 func (k *kubelet) recover(p *pod, lost string) {
 	k.Helper()
 	for late := time.Now().Add(process.Patience); ; {
@@ -56,7 +55,7 @@ func (k *kubelet) recover(p *pod, lost string) {
 		if err == nil {
 			return
 		}
-		if !strings.Contains(out, "cannot be reached") && !strings.Contains(out, "still answers") || time.Now().After(late) {
+		if !strings.Contains(out, "cannot be reached") || time.Now().After(late) {
 			k.Fatalf("jeton cluster recover: %v: %s", err, out)
 		}
 		<-time.After(time.Second)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -352,6 +353,48 @@ func TestRecoveryWaitsForWhoIsSilent(t *testing.T) {
 	}
 	recovered(t, []*chair{left}, append(lost, late)...)
 	left.members(1)
+}
+
+// Nodes with empty disks stand in for those that are lost, under the same names, and go for the cluster. They are not who is named: neither
+// where only gossip tells of them, nor where a leader has written into its log that they are let in, and nobody is left who agrees.
+func TestRecoveryBesideSuccessors(t *testing.T) {
+	for _, leaderless := range []bool{false, true} {
+		t.Run(fmt.Sprint("leaderless ", leaderless), func(t *testing.T) {
+			r := newRig(t)
+			all := expecting(3, r.chairs(3)...)
+			startAll(all...)
+			left := leads(all...)
+			left.members(3)
+			lost := slices.DeleteFunc(all, func(ch *chair) bool { return ch == left })
+			for _, ch := range lost {
+				ch.stop()
+			}
+			if leaderless {
+				left.soon("it hears no leader", func() bool {
+					_, _, known := left.cluster.agreement.Leader()
+					return !known
+				})
+			}
+			var successors []*chair
+			for i, ch := range lost {
+				successor := r.chair(ch.config.Name, byte(40+i))
+				successor.config.Expect, successor.config.Join = 3, []string{left.config.BindGossip}
+				successor.start()
+				successors = append(successors, successor)
+			}
+			left.soon("gossip tells that they go for the cluster", func() bool {
+				return !slices.ContainsFunc(successors, func(ch *chair) bool {
+					p := left.cluster.gossip.All()[ch.config.ID]
+					return !p.Alive || p.Cluster != left.cluster.State().Cluster.String()
+				})
+			})
+			if _, err := left.cluster.Recover(t.Context(), []string{lost[0].config.Name, lost[1].config.Name}); err != nil {
+				t.Fatalf("nodes that wait to be let in are taken for the lost ones: %v", err)
+			}
+			joined(successors...)
+			left.members(3)
+		})
+	}
 }
 
 // letInByTheLost are a node that does not hear how two others let a fourth one in, the fourth one, and these two, which are lost then.

@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -86,7 +87,8 @@ func (r *Recoverer) LeaderHandlers() map[string]message.Handler {
 
 // Recover makes a cluster of the surviving nodes. lost are the names or ids of all nodes that do not answer: they are removed for
 // ever, and the cluster never takes their disks back. Nodes that were removed already are passed over. A node that the lost ones may
-// have let in, which only gossip knows, is named too if it does not answer.
+// have let in, which only gossip knows, is named too if it does not answer. Nodes with new disks that wait in the place of lost ones, under
+// their names, are let in afterwards.
 //
 // It is refused while a lost node answers or leads (ErrAlive), while another node does not answer or has not proved its disk
 // (ErrUnreachable), and where another node's raft log is longer than this one's (ErrStale): then run it there.
@@ -109,7 +111,7 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
-	raftLost := known.majorityLost(gone)
+	raftLost := known.majorityLost(s, gone)
 	if err := r.mayRecover(known, raftLost); err != nil {
 		return agreed.Recovery{}, err
 	}
@@ -173,7 +175,7 @@ func (r *Recoverer) answerRecover(ctx context.Context, q recoverRequest) (messag
 func (r *Recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []string) (map[ring.NodeID]agreed.Node, error) {
 	gone := map[ring.NodeID]agreed.Node{}
 	for _, name := range lost {
-		nodes, err := r.named(s, name)
+		nodes, err := r.named(ctx, s, name)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +186,7 @@ func (r *Recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []strin
 			at := r.config.Directory.AddressOfNode(n)
 			p, err := message.Call[message.Pong](ctx, r.config.Peers, at, message.KindPing, message.Nothing{})
 			if err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err) {
-				return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or do not name it as lost", message.ErrAlive, name, at)
+				return nil, fmt.Errorf("%w: %q, which is node %s, at %s; stop it for good first, or do not name it as lost", message.ErrAlive, name, n.ID, at)
 			}
 			gone[n.ID] = n
 		}
@@ -192,15 +194,30 @@ func (r *Recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []strin
 	return gone, nil
 }
 
-// named are the nodes of a name or an id that were not removed before: a member, and those of whom only gossip tells.
-func (r *Recoverer) named(s *agreed.State, node string) ([]agreed.Node, error) {
+// named are the nodes of a name or an id that were not removed before: a member, and those of whom only gossip tells. Who waits with a new
+// disk, under the name of one that is lost, is another node.
+func (r *Recoverer) named(ctx context.Context, s *agreed.State, node string) ([]agreed.Node, error) {
 	n, err := s.Find(node)
 	named := slices.DeleteFunc(r.letIn(s), func(o agreed.Node) bool { return o.Name != node && o.ID != n.ID })
-	switch _, was := s.Removed[n.ID]; {
-	case err == nil:
-		return append(named, n), nil
-	case was, len(named) > 0:
+	if err == nil {
+		named = append(named, n)
+	}
+	_, removed := s.Removed[n.ID]
+	removed = removed || slices.Contains(slices.Collect(maps.Values(s.Removed)), node)
+	if len(named) > 1 || removed {
+		lost := slices.DeleteFunc(slices.Clone(named), func(o agreed.Node) bool { return r.waits(ctx, o) })
+		if len(lost) > 0 || removed {
+			return lost, nil
+		}
+	}
+	if len(named) > 0 {
 		return named, nil
 	}
 	return nil, err
+}
+
+// waits says whether a node answers and has heard nothing of the cluster yet: its raft log is empty.
+func (r *Recoverer) waits(ctx context.Context, n agreed.Node) bool {
+	said, err := message.Call[survey](ctx, r.config.Peers, r.config.Directory.AddressOfNode(n), message.KindSurvey, message.Nothing{})
+	return err == nil && said.ID == n.ID && said.Cluster == agreed.Unique{}
 }

@@ -99,15 +99,17 @@ func (k *knowledge) add(name string, s survey) {
 	}
 }
 
-// majorityLost says whether too few voters survive to elect a leader, by the newest known configuration of raft.
-func (k *knowledge) majorityLost(gone map[ring.NodeID]agreed.Node) bool {
+// majorityLost says whether too few voters survive to elect a leader, by the newest known configuration of raft. Who was removed from s, and is
+// a voter still, does not survive.
+func (k *knowledge) majorityLost(s *agreed.State, gone map[ring.NodeID]agreed.Node) bool {
 	voters, left := 0, 0
-	for _, s := range k.newest.Servers {
-		if !s.Voter {
+	for _, server := range k.newest.Servers {
+		if !server.Voter {
 			continue
 		}
 		voters++
-		if _, lost := gone[s.ID]; !lost {
+		_, lost := gone[server.ID]
+		if _, removed := s.Removed[server.ID]; !lost && !removed {
 			left++
 		}
 	}
@@ -122,7 +124,7 @@ const noticeTime = 4 * consensus.ElectionTimeout
 func (r *Recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for started := time.Now(); ; {
 		known, err := r.surveyAll(ctx, s, gone)
-		if err != nil || !known.majorityLost(gone) || known.leader == "" {
+		if err != nil || !known.majorityLost(s, gone) || known.leader == "" {
 			return known, err
 		}
 		if time.Since(started) > noticeTime {
