@@ -58,7 +58,17 @@ func (m *mail) tookOut(a *actor) {
 
 // returned notes whether the i-th receipt was taken back. Its request is decided anew if it is repeated.
 func (m *mail) returned(a *actor, i int, took bool) {
-	if m.other.returned[i] = took; took && a.requests != nil {
-		a.requests.returned(&m.other.receipts[i])
+	r := &m.other.receipts[i]
+	if m.other.returned[i] = took; (took || r.Permit) && a.requests != nil { // who returns a permit has left, whoever took it out
+		a.requests.returned(r)
+	}
+}
+
+// settledFor has the request of a hold decided anew if it is repeated, once something of the hold has come back.
+func (m *mail) settledFor(a *actor) {
+	for i := range m.other.settles {
+		if s := &m.other.settles[i]; a.requests != nil && s.Settled.Returned > 0 {
+			a.requests.settled(s.Held)
+		}
 	}
 }

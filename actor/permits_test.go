@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -234,6 +235,61 @@ func TestPermitsAmongNodes(t *testing.T) {
 		d := decide(t, nodes[0], spend("a", places, "streams"))
 		if !d.Allowed || served.Load() == 0 {
 			t.Errorf("after %d have left: %+v", served.Load(), d)
+		}
+	})
+}
+
+// A permit that came back is told to nobody again: neither for the id of the check that took it nor of one that extended it.
+func TestReturnForgetsExtensions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.New().Now
+		doc := document(t, "limits: {streams: {algorithm: concurrency, limit: 1, lease: 1m}}")
+		s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(doc)})
+		enter := named("x", spend("a", 1, "streams"))
+		enter.Receipt = true
+		longer := enter
+		longer.ID, longer.Extend, longer.Cost = "longer", decide(t, s, enter).Receipts[0].Serial, 0
+		pass(time.Second)
+		if back := takeBack(t, s, "a", decide(t, s, longer).Receipts...); !back[0] {
+			t.Fatal("it was not inside")
+		}
+		if d := decide(t, s, named("y", enter)); !d.Allowed {
+			t.Fatalf("the place is free: %+v", d)
+		}
+		for _, r := range []limit.Request{enter, longer} {
+			if again := decide(t, s, r); again.Allowed {
+				t.Errorf("two have one place: %q is told %+v again", r.ID, again)
+			}
+		}
+	})
+}
+
+// A return may be stored after its caller has given up. Whoever returns the permit again was not inside, and is not told later that it is.
+func TestReturnInVainIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("nothing")
+		doc := document(t, "limits: {streams: {algorithm: concurrency, limit: 1, lease: 1m}}")
+		s := start(t, Config{Replicas: []Replica{g}, Now: now, Limits: fixed(doc)})
+		enter := named("x", spend("a", 1, "streams"))
+		enter.Receipt = true
+		d := decide(t, s, enter)
+		pass(time.Second)
+		g.mu.Lock()
+		g.shut = []string{"a"}
+		g.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := s.Return(ctx, "a", d.Receipts); err == nil {
+			t.Fatal("nobody has stored it")
+		}
+		g.open()
+		pass(time.Second)
+		takeBack(t, s, "a", d.Receipts...)
+		if d := decide(t, s, named("y", enter)); !d.Allowed {
+			t.Fatalf("the place is free: %+v", d)
+		}
+		if again := decide(t, s, enter); again.Allowed {
+			t.Errorf("two have one place: the repetition is told %+v", again)
 		}
 	})
 }

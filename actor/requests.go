@@ -184,18 +184,32 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 	return attached
 }
 
-// returned forgets the request that was answered with r: its admission was given back, so it is decided anew.
+// returned forgets the requests that were answered with r: its admission was given back, so they are decided anew.
 func (rs *requests) returned(r *limit.Receipt) {
-	i := slices.IndexFunc(rs.answered, func(q *request) bool {
-		return slices.ContainsFunc(q.decision.Receipts, func(own limit.Receipt) bool {
+	rs.forgetThose(func(d *limit.Decision) bool {
+		return slices.ContainsFunc(d.Receipts, func(own limit.Receipt) bool {
 			return own.Serial == r.Serial && own.Limit == r.Limit && own.Generation == r.Generation
 		})
 	})
-	if i < 0 {
-		return
-	}
-	rs.remove(rs.answered[i])
-	rs.answered = slices.Delete(rs.answered, i, i+1)
+}
+
+// settled forgets the request that was answered with a hold of which something came back.
+func (rs *requests) settled(held limit.Held) {
+	rs.forgetThose(func(d *limit.Decision) bool {
+		return d.Hold != nil && slices.ContainsFunc(d.Hold.Limits, func(own limit.Held) bool {
+			return own.ID == held.ID && own.Limit == held.Limit && own.Generation == held.Generation
+		})
+	})
+}
+
+func (rs *requests) forgetThose(are func(*limit.Decision) bool) {
+	rs.answered = slices.DeleteFunc(rs.answered, func(q *request) bool {
+		if !are(&q.decision) {
+			return false
+		}
+		rs.remove(q)
+		return true
+	})
 }
 
 // prune forgets answers that are too old or too many.

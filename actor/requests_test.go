@@ -289,6 +289,38 @@ func TestDenialIsRepeatedUntilItsTimeIsUp(t *testing.T) {
 	})
 }
 
+// Of a hold that was settled for less than it held, the rest may be another's. The request that got it is decided anew if it is repeated: told the
+// same hold, it would work without being charged.
+func TestSettlementForgetsTheRequest(t *testing.T) {
+	const limits = `
+limits:
+  line: {capacity: 10, refill: 10/10m, hold: 1m}
+  window: {algorithm: fixed-window, limit: 10, window: 1h, hold: 1m}
+`
+	for _, name := range []string{"line", "window"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := clock.New().Now
+				s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(document(t, limits))})
+				r := named("x", limit.Request{Key: "k", Cost: 10, Hold: time.Minute, Limits: []limit.Ref{limit.Named(name)}})
+				first := decide(t, s, r)
+				pass(100 * time.Millisecond)
+				if _, err := s.Settle(t.Context(), limit.Settlement{Hold: *first.Hold, Used: 0}); err != nil {
+					t.Fatal(err)
+				}
+				second := decide(t, s, r)
+				if !second.Allowed || second.Hold.Limits[0].ID == first.Hold.Limits[0].ID {
+					t.Fatalf("it is told what was settled: %+v", second)
+				}
+				pass(100 * time.Millisecond)
+				if got, err := s.Settle(t.Context(), limit.Settlement{Hold: *second.Hold, Used: 10}); err != nil || got.Limits[0].Charged != 10 {
+					t.Errorf("10 are used and charged is %+v, %v", got.Limits, err)
+				}
+			})
+		})
+	}
+}
+
 // TestReturnForgetsTheRequest has a caller return what it was admitted and ask again with the same id: told once more what
 // was answered, it would have the work for nothing.
 func TestReturnForgetsTheRequest(t *testing.T) {

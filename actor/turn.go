@@ -388,6 +388,7 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		m.tookOut(a)
 	case m.kind == settle:
 		sh.counts.settlement(m.other.settles)
+		m.settledFor(a)
 	}
 	sh.replied.answer(m, r.Decision, r.Err)
 }

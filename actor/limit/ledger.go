@@ -38,11 +38,7 @@ func (r *Rule) Ends(at int64) int64 { return r.counting.Ends(at) }
 // KeptUntil is until when a ledger that is written at now must be stored, be it empty: until then an earlier one may count or list something that
 // this one is without, and who has forgotten this one would go on from that.
 func (r *Rule) KeptUntil(now int64) int64 {
-	until := max(r.Ends(now), now+r.Lasting())
-	if r.Holds.Longest > 0 {
-		until = max(until, now+int64(r.Holds.Longest+SettleLate))
-	}
-	return until
+	return max(r.Ends(now), now+r.Lasting())
 }
 
 // Slot is the entry to which an admission at t belongs: that of the admissions from at to before until.

@@ -280,7 +280,7 @@ func (o *Owner) write(b *bucket, d draft, now int64, background bool, out *Out) 
 	}
 	o.send(b, Send{
 		Generation: b.gen, From: b.held.to, To: to, Background: background,
-		Ledger: o.stored(l, d.full), Expire: max(d.full.KeptUntil(now), b.rule.KeptUntil(now)) + o.cfg.Late,
+		Ledger: o.stored(l, d.full), Expire: max(d.full.KeptUntil(now), l.KeptUntil(now), b.rule.KeptUntil(now)) + o.cfg.Late,
 	}, now, out)
 }
 

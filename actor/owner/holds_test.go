@@ -693,3 +693,43 @@ func TestHoldsOfOthersGiveBackAfterACharge(t *testing.T) {
 		t.Errorf("it is told that %d of 50 were given back, and %d of 100 are left, where 13 and a bit were used", got.Returned, left)
 	}
 }
+
+// What was used beyond a hold of a larger plan may lie further ahead than the bucket of the smaller one reaches, which was asked for last. It is
+// charged, and whoever waits behind it is served.
+func TestSettlementReachesByItsOwnPlan(t *testing.T) {
+	rules := planned(t, limit.Limit{
+		Name: "pool", Capacity: 100, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute, MaxDebt: limit.NoDebt},
+	}, "{small: {capacity: 20}}")
+	own, small := rules[0], rules[1]
+	a := newTroupe(t, 3).enter('A')
+	a.draw = 8 * ms
+	h := a.holds(30, 60*second, own)
+	a.denied(a.check(1, small))
+	all := []owner.Settle{{Rule: own, Held: h.Limits[0], Granted: h.Granted, Used: 40}}
+	tag := a.tag()
+	a.owner.Settle(tag, all, a.clock(), a.clock()+30*second, &a.out)
+	a.after()
+	behind := a.checkBy(5*second, 1, own) // there are 60 of its plan
+	a.pass(4 * second)
+	if _, ok := a.reply(tag); !ok {
+		t.Errorf("a settlement for 10 more than were held is not answered within 4 s, with all replicas there, by %d reservations", len(a.sent))
+	}
+	if _, ok := a.reply(behind); !ok {
+		t.Error("a check behind it waits")
+	}
+}
+
+// A settlement is told the debt by the numbers of its hold, and not by those of whichever plan was asked for last.
+func TestDebtIsOfTheHoldsPlan(t *testing.T) {
+	rules := planned(t, limit.Limit{
+		Name: "pool", Capacity: 100, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute},
+	}, "{small: {capacity: 20}}")
+	own, small := rules[0], rules[1]
+	a := newTroupe(t, 3).enter('A')
+	h := a.holds(30, 60*second, own)
+	a.denied(a.check(1, small))
+	got := a.settles(h, limit.Settlement{Used: 35}, own)[0]
+	if left := a.left(own); got.Debt != 0 || left != 65 {
+		t.Errorf("it is told a debt of %d, and %d of 100 are left", got.Debt, left)
+	}
+}

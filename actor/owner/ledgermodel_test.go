@@ -613,8 +613,12 @@ var ledgerSettings = map[string]ledgerSetting{
 		checks: 12, costs: 3, deaths: 1, floors: 4, moves: 1, late: true,
 	},
 	"permits, swept": {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 4 * time.Second}, checks: 12, costs: 1, deaths: 1, moves: 2, late: true, sweeps: true},
-	"window, swept":  {limit: limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 3, Window: 6 * time.Second}, checks: 12, costs: 2, deaths: 1, late: true, sweeps: true, ahead: 120 * ms},
-	"permits":        {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
+	"holds, swept": {
+		limit:  limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 4, Window: 3 * time.Second, Holds: limit.Holds{Longest: 10 * time.Second}},
+		checks: 12, costs: 3, deaths: 1, moves: 1, late: true, sweeps: true,
+	},
+	"window, swept": {limit: limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 3, Window: 6 * time.Second}, checks: 12, costs: 2, deaths: 1, late: true, sweeps: true, ahead: 120 * ms},
+	"permits":       {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
 }
 
 // walk makes n walks of a setting until one finds a violation, and gives its seed and story.

@@ -37,6 +37,7 @@ type trial struct {
 	length limit.Pos
 	at     int64 // when it would begin: the check's time, or later if it waits
 	waits  int64 // at if it waits; 0 if not
+	reach  int64 // of the rule by which it is spent, where that may be another one than the bucket's
 	result
 }
 

@@ -17,7 +17,7 @@ func (o *Owner) reserve(t *trial, now int64, out *Out) {
 	if t.need.After(limit.At(t.from)) {
 		to = b.ahead(max(t.need.Ceil(), o.neededByWaiting(b, t.need, at)), at, now, t.length, o.cfg)
 	}
-	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out).waits = t.waits
+	o.send(b, Send{Generation: b.gen, From: t.from, To: to, Reach: t.reach}, now, out).waits = t.waits
 }
 
 // neededByWaiting is up to where the checks and settlements need the line that wait behind the first one, which needs it up to need: one
@@ -129,7 +129,7 @@ func (b *bucket) spendsAlone(length limit.Pos, now int64) bool {
 
 // send puts a reservation in flight, in place of one that may be so.
 func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
-	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.cfg.NextSeq(), o.epoch, b.rule.Reach()
+	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.cfg.NextSeq(), o.epoch, max(s.Reach, b.rule.Reach())
 	s.Inline = b.rule.Inline
 	if lead := b.rule.Lead(); lead != s.Reach {
 		s.Lead = lead

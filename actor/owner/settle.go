@@ -58,7 +58,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	hs := b.withLineHolds()
 	h := o.lineHoldOf(b, s, now)
 	if h == nil {
-		if s.wasSettledOn(hs, now, b.rule.Owing(b.spentAt(now), now)) {
+		if s.wasSettledOn(hs, now, s.Rule.Owing(s.Rule.Carry(b.rule, b.spentAt(now)), now)) {
 			s.over = true
 			return
 		}
@@ -96,7 +96,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		o.reserveAhead(b, max(at, now), at, out)
 	}
 	s.over = true
-	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
+	s.tell(h.state(now), h.charged, h.until, s.Rule.Owing(s.Rule.Carry(b.rule, b.spentAt(now)), now))
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
 		hs.settle(h, now)
 	}
@@ -161,7 +161,7 @@ func (o *Owner) force(b *bucket, by *limit.Rule, amount, at, now int64, out *Out
 		if amount <= 0 {
 			return 0, spent{}, true
 		}
-		t := trial{bucket: b, length: b.lengthBy(by, amount), at: at}
+		t := trial{bucket: b, length: b.lengthBy(by, amount), at: at, reach: by.Reach()}
 		switch t.result = b.testUpTo(bound, at, at, amount, t.length, o.cfg); t.verdict {
 		case admit:
 			return amount, b.spend(at, at, t.length), true

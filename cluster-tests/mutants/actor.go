@@ -160,12 +160,22 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedWhenItIsOver$", Says: `two have one place`}},
 		},
 		{
+			Name: "a request of a settled hold is told again",
+			Why:  "what a settlement gives back may be another's; whoever is told the same hold for its id works without being charged",
+			Edits: []Edit{{
+				File: "actor/giveback.go",
+				Old:  "a.requests != nil && s.Settled.Returned > 0",
+				New:  "a.requests != nil && s.Settled.Returned < 0",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestSettlementForgetsTheRequest$", Says: `it is told what was settled`}},
+		},
+		{
 			Name: "a returned request is told again",
 			Why:  "what was returned is no longer charged; if the answer is repeated for its id, it admits work without end",
 			Edits: []Edit{{
 				File: "actor/giveback.go",
-				Old:  "m.other.returned[i] = took; took && a.requests != nil {",
-				New:  "m.other.returned[i] = took; took && a.requests == nil {",
+				Old:  "m.other.returned[i] = took; (took || r.Permit) && a.requests != nil {",
+				New:  "m.other.returned[i] = took; (took || r.Permit) && a.requests == nil {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestReturnForgetsTheRequest$", Says: `was not charged`}},
 		},

@@ -87,6 +87,16 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryWaitsForWhoIsSilent$", Says: `is not waited for`}},
 		},
 		{
+			Name: "a recovery takes a new disk for the lost one",
+			Why:  "nodes come up with new disks under the names of the lost; taken for them, they answer, and the cluster cannot be recovered while they wait",
+			Edits: []Edit{{
+				File: "ring/cluster/recovery/recovery.go",
+				Old:  "err == nil && said.ID == n.ID && said.Cluster == agreed.Unique{}",
+				New:  "err == nil && said.ID != n.ID && said.Cluster == agreed.Unique{}",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryBesideSuccessors$", Says: `are taken for the lost ones`}},
+		},
+		{
 			Name: "a recovery removes whom nobody let in",
 			Why:  "a node that is no member by what is agreed cannot be removed by it; a recovery that names it would agree on nothing",
 			Edits: []Edit{

@@ -21,6 +21,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestLineIsChargedAtThePriceOfTheHold", `are spent|are charged`)},
 		},
 		{
+			Name: "a settlement reaches by another plan",
+			Why:  "what is charged beyond a hold of a larger plan may lie further ahead than the plan reaches that was asked for last: replicas refuse it for ever, and all that waits behind it waits too",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "length: b.lengthBy(by, amount), at: at, reach: by.Reach()}",
+				New:  "length: b.lengthBy(by, amount), at: at}",
+			}},
+			Caught: []Hunt{story("TestSettlementReachesByItsOwnPlan", `is not answered`)},
+		},
+		{
 			Name: "a settlement asks for its plan",
 			Why:  "what was used beyond a hold is charged by its plan, and checks go by theirs; where the bucket changes to it, nothing comes back of the holds of others",
 			Edits: []Edit{{

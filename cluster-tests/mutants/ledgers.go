@@ -169,7 +169,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a ledger is kept until its last entry has ended; swept with its line, which ends at once, all that counts is forgotten",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "Expire: max(d.full.KeptUntil(now), b.rule.KeptUntil(now)) + o.cfg.Late,",
+				Old:  "Expire: max(d.full.KeptUntil(now), l.KeptUntil(now), b.rule.KeptUntil(now)) + o.cfg.Late,",
 				New:  "Expire: 1,",
 			}},
 			Caught: []Hunt{story("TestSweepsKeepLiveLedgers", `want allowed false`)},
@@ -179,10 +179,20 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a ledger is kept for as long as an earlier one may count something; swept before, a majority of one that forgot it and one that missed it has what was taken out",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "max(d.full.KeptUntil(now), b.rule.KeptUntil(now))",
+				Old:  "max(d.full.KeptUntil(now), l.KeptUntil(now), b.rule.KeptUntil(now))",
 				New:  "d.full.KeptUntil(now)",
 			}},
 			Caught: []Hunt{story("TestWhatIsOutStaysOutWhenItIsSwept", `are left to another owner`), {Package: "./actor/owner", Run: "^TestModelOfLedgers$/^permits,_swept$", Flags: []string{"-ledger-walks=200000"}, Says: `without replica`}},
+		},
+		{
+			Name: "an emptier ledger kept by the limit alone",
+			Why:  "what the ledger before counts or lists may last longer than the limit does now: debt without a bound, a window that this clock has not reached, holds that could be longer",
+			Edits: []Edit{{
+				File: "actor/owner/counting.go",
+				Old:  "max(d.full.KeptUntil(now), l.KeptUntil(now), b.rule.KeptUntil(now))",
+				New:  "max(d.full.KeptUntil(now), b.rule.KeptUntil(now))",
+			}},
+			Caught: []Hunt{story("TestFilledOutOfDebtWhenItIsSwept", `are left to another owner`), story("TestSettledAfterHoldsBecameShorterWhenItIsSwept", `after a settlement that was repeated`)},
 		},
 		{
 			Name: "taken out by another, once it is told twice",

@@ -104,8 +104,8 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Edits: []Edit{
 				{
 					File: "actor/owner/reserve.go",
-					Old:  "s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.cfg.NextSeq(), o.epoch, b.rule.Reach()",
-					New:  "o.seq++\n\ts.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.seq, o.epoch, b.rule.Reach()",
+					Old:  "s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.cfg.NextSeq(), o.epoch, max(s.Reach, b.rule.Reach())",
+					New:  "o.seq++\n\ts.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.seq, o.epoch, max(s.Reach, b.rule.Reach())",
 				},
 				{
 					File: "actor/owner/owner.go",
