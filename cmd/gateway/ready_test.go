@@ -3,13 +3,19 @@ package gateway
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/rpc/client"
@@ -252,6 +258,31 @@ func TestReadyAtAnotherGateway(t *testing.T) {
 			t.Fatalf("it takes a gateway for a node:\n%s", body)
 		}
 		return strings.Contains(body, "\ncluster: no node can be reached: "+other.ProxyAddr()+" is not a jeton node: it answers gRPC with Unimplemented: ")
+	})
+}
+
+// A node that does not know the gateway answers it, and decides nothing for it.
+func TestReadyAtANodeThatRefusesTheGateway(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuser := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+		return status.Error(codes.Unauthenticated, "this node requires TLS")
+	}))
+	var served sync.WaitGroup
+	served.Go(func() { _ = refuser.Serve(l) })
+	t.Cleanup(func() {
+		refuser.Stop()
+		served.Wait()
+	})
+	r := open(t, Config{Servers: []string{l.Addr().String()}}, aDocument(anUpstream(t).URL))
+	r.until(t, "/readyz says what is wrong", func() bool {
+		body := r.readyzNow(t, "").body
+		if strings.Contains(body, "\ncluster: the node at") {
+			t.Fatalf("a node that refuses every call counts as one that decides:\n%s", body)
+		}
+		return strings.Contains(body, "\ncluster: no node can be reached: "+l.Addr().String()+" refuses this gateway: ") && strings.Contains(body, "requires TLS")
 	})
 }
 

@@ -66,6 +66,8 @@ func (c *cluster) ask(ctx context.Context) sight {
 			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as reported by %s at %s", s.Deciding, s.Node, at.Address)})
 		case foreign(at.Err):
 			failed = append(failed, fmt.Sprintf("%s is not a jeton node: it answers gRPC with %v: %v", at.Address, status.Code(at.Err), at.Err))
+		case errors.Is(at.Err, limit.ErrUnauthenticated): // it takes no check either
+			failed = append(failed, fmt.Sprintf("%s refuses this gateway: %v", at.Address, at.Err))
 		case at.Err == nil || !unanswered(at.Err): // the node is alone, or has no status to report
 			best = best.or(sight{ring.DecidesAll, "the node at " + at.Address + " answers"})
 		default:
