@@ -58,6 +58,9 @@ func (o *Owner) reserveAhead(b *bucket, now, at int64, out *Out) {
 		return
 	}
 	begin := b.rule.Begin(now)
+	if begin-b.rule.Begin(at) > now-at {
+		return // a window has begun since: behind this check others may wait that spend of the one before
+	}
 	if t := b.replication(); t != nil {
 		if t.pending != nil || t.next.to > max(t.next.from, begin) || now < t.retryAt || t.tries >= maxAheads {
 			return
