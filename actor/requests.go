@@ -202,6 +202,7 @@ func (rs *requests) settled(held limit.Held) {
 	})
 }
 
+// forgetThose forgets the requests whose answers are meant.
 func (rs *requests) forgetThose(are func(*limit.Decision) bool) {
 	rs.answered = slices.DeleteFunc(rs.answered, func(q *request) bool {
 		if !are(&q.decision) {

@@ -35,8 +35,8 @@ func (r *Rule) AllowsReset() error {
 // Ends is from when on an entry of that time counts no more.
 func (r *Rule) Ends(at int64) int64 { return r.counting.Ends(at) }
 
-// KeptUntil is until when a ledger that is written at now must be stored, be it empty: until then an earlier one may count or list something that
-// this one is without, and who has forgotten this one would go on from that.
+// KeptUntil is until when, by this limit, a ledger that is written at now must be stored, be it empty: until then an earlier one may count something
+// that this one is without, and who has forgotten this one would go on from that. The ledger that it takes the place of may last longer.
 func (r *Rule) KeptUntil(now int64) int64 {
 	return max(r.Ends(now), now+r.Lasting())
 }

@@ -99,8 +99,8 @@ func (k *knowledge) add(name string, s survey) {
 	}
 }
 
-// majorityLost says whether too few voters survive to elect a leader, by the newest known configuration of raft. Who was removed from s, and is
-// a voter still, does not survive.
+// majorityLost says whether too few voters survive to elect a leader, by the newest known configuration of raft. A node that
+// was removed from s, and that raft has not let go of yet, does not survive: it never decides again.
 func (k *knowledge) majorityLost(s *agreed.State, gone map[ring.NodeID]agreed.Node) bool {
 	voters, left := 0, 0
 	for _, server := range k.newest.Servers {
