@@ -69,6 +69,32 @@ func TestAheadInWindows(t *testing.T) {
 	}
 }
 
+// What is left of a window is for the checks of that window, also for those that their owner reaches after its end, behind one that
+// waited for another limit.
+func TestAheadOfChecksOfAWindowThatHasEnded(t *testing.T) {
+	s := newTroupe(t, 3).enter('A')
+	s.quick = []int{0, 1, 2}
+	rule, other := windowed(t, 1000, time.Minute), mustExact(t, "other", 10, 1, time.Second)
+	ends := start - 20*second + 60*second
+	s.pass(ends - 202*ms - s.now)
+	s.burst(100, rule)
+	s.pass(ends - 50*ms - s.now)
+	s.quick = nil
+	first := s.check(1, rule, other)
+	s.pass(30*ms)
+	behind := s.check(500, rule)
+	s.pass(23 * ms)
+	s.waits(first, behind)
+	if limit := s.sent[len(s.sent)-1].Limit; limit != other.Register() {
+		t.Fatalf("the first check waits for %s, want %s", limit, other.Register())
+	}
+	s.deliver(0, 1)
+	s.admitted(first)
+	s.waits(behind)
+	s.deliver(0, 1)
+	s.admitted(behind)
+}
+
 // A window that is used up holds nothing of the next one, as long as that does not begin within Δ.
 func TestAheadOfAWindowThatIsUsedUp(t *testing.T) {
 	s := alone(t)

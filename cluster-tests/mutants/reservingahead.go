@@ -44,6 +44,16 @@ func ofReservingAhead() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestAheadInWindows$", Says: `nothing of the next window is reserved`}},
 		},
 		{
+			Name: "a reservation ahead beyond the window of a check that waited",
+			Why:  "the owner of a busy key that reaches a check after its window's end leaves the next window to be reserved later; otherwise it gives up what the checks behind are to spend of the one before",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "if begin-b.rule.Begin(at) > now-at {",
+				New:  "if begin-b.rule.Begin(at) > now {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestAheadOfChecksOfAWindowThatHasEnded$", Says: `was denied`}},
+		},
+		{
 			Name: "a reserve beside a rival",
 			Why:  "where a rival is, an owner reserves what its checks need; the rival's checks would be denied because of line that nobody spends",
 			Edits: []Edit{{
