@@ -27,7 +27,7 @@ func (a *actor) waiting() int {
 	if a.requests == nil {
 		return a.owner.Waiting()
 	}
-	return a.owner.Waiting() + a.requests.attached
+	return a.owner.Waiting() + a.requests.waiting
 }
 
 // decide hands a check to the owner.

@@ -170,27 +170,29 @@ func TestReturnedPermitsAreForgottenByTheirIDs(t *testing.T) {
 
 // A request that is repeated when its permit is over is decided anew: somebody else may be inside.
 func TestRepeatedWhenItIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := clock.New().Now
-		doc := document(t, "limits: {streams: {algorithm: concurrency, limit: 1, lease: 5s}}")
-		s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(doc)})
-		r := spend("a", 1, "streams")
-		r.Receipt, r.ID = true, "x"
-		decide(t, s, r)
-		pass(4 * time.Second)
-		if again := decide(t, s, r); !again.Allowed {
-			t.Errorf("a repetition in time is denied: %+v", again)
-		}
-		pass(2 * time.Second)
-		another := r
-		another.ID = "y"
-		if d := decide(t, s, another); !d.Allowed {
-			t.Fatalf("the place is free: %+v", d)
-		}
-		if again := decide(t, s, r); again.Allowed {
-			t.Errorf("two have one place: the repetition is told %+v", again)
-		}
-	})
+	for _, receipt := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			now := clock.New().Now
+			doc := document(t, "limits: {streams: {algorithm: concurrency, limit: 1, lease: 5s}}")
+			s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(doc)})
+			r := spend("a", 1, "streams")
+			r.Receipt, r.ID = receipt, "x"
+			decide(t, s, r)
+			pass(4 * time.Second)
+			if again := decide(t, s, r); !again.Allowed {
+				t.Errorf("with receipts %v, a repetition in time is denied: %+v", receipt, again)
+			}
+			pass(2 * time.Second)
+			another := r
+			another.ID = "y"
+			if d := decide(t, s, another); !d.Allowed {
+				t.Fatalf("with receipts %v, the place is free: %+v", receipt, d)
+			}
+			if again := decide(t, s, r); again.Allowed {
+				t.Errorf("with receipts %v, two have one place: the repetition is told %+v", receipt, again)
+			}
+		})
+	}
 }
 
 // Workers enter and leave at two nodes that do not know of one another, each at another one than it has entered: never are more inside

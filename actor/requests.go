@@ -2,6 +2,7 @@ package actor
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,10 +30,10 @@ type request struct {
 	id    string
 	asked uint64 // what it asks: see requests.asked
 
-	first    *mail   // the check that waits for the answer; nil once there is one
-	attached []*mail // repetitions that wait for it too
+	first *mail // the check that waits for the answer; nil once there is one
 
 	at       int64 // when it was answered
+	ends     int64 // when what it asks for does, if it is admitted: a permit, or a hold that is free then; math.MaxInt64 for never
 	decision limit.Decision
 }
 
@@ -40,20 +41,35 @@ type request struct {
 // told something else.
 type requests struct {
 	byID     map[string]*request
-	answered []*request // in the order of their answers
-	attached int        // repetitions that wait; they and the first ones are bounded by the mailbox
-	bytes    int64      // about what all of them take
+	answered []*request           // in the order of their answers
+	attached map[*request][]*mail // repetitions that wait for the same answer; nil if there never was one
+	waiting  int                  // how many they are; they and the first ones are bounded by the mailbox
+	bytes    int64                // about what all of them take
 	seed     maphash.Seed
 }
 
 func newRequests() *requests { return &requests{byID: map[string]*request{}, seed: maphash.MakeSeed()} }
 
-// add remembers m, the first check with its id.
-func (rs *requests) add(m *mail) {
+// add remembers m, the first check with its id, which is decided now.
+func (rs *requests) add(m *mail, now int64) {
 	id := strings.Clone(m.id) // it may be a part of something larger
-	r := &request{id: id, asked: rs.asked(m), first: m}
+	r := &request{id: id, asked: rs.asked(m), first: m, ends: m.ends(now)}
 	rs.byID[id] = r
 	rs.bytes += r.bytes()
+}
+
+// ends is when the first thing does that m asks for, if it is admitted now: a permit, or a hold that is free then; math.MaxInt64 for never.
+func (m *mail) ends(now int64) int64 {
+	ends := int64(math.MaxInt64)
+	for _, rule := range m.rules {
+		switch {
+		case rule.Permits():
+			ends = min(ends, rule.Ends(now))
+		case m.hold > 0 && rule.Holds.OnExpiry == limit.Free:
+			ends = min(ends, now+int64(m.hold))
+		}
+	}
+	return ends
 }
 
 // asked is the hash of what m asks. It takes the place of the question, of which callers could make the actor keep a lot: 16 limits
@@ -144,9 +160,9 @@ func (r *request) retryDue(now int64) bool {
 	return now-r.at >= int64(wait)
 }
 
-// over says whether a permit of the answer is: somebody else may be inside, so a repetition is decided anew.
+// over says whether a permit or a hold of the answer is: others may have got its place, so a repetition is decided anew.
 func (r *request) over(now int64) bool {
-	return slices.ContainsFunc(r.decision.Receipts, func(p limit.Receipt) bool { return p.Permit && now >= p.End })
+	return r.first == nil && r.decision.Allowed && now >= r.ends
 }
 
 // again is the answer as a repetition at now gets it: of its wait, what is left.
@@ -158,8 +174,11 @@ func (r *request) again(now int64) limit.Decision {
 
 // attach makes m wait for the answer to r.
 func (rs *requests) attach(r *request, m *mail) {
-	r.attached = append(r.attached, m)
-	rs.attached++
+	if rs.attached == nil {
+		rs.attached = map[*request][]*mail{}
+	}
+	rs.attached[r] = append(rs.attached[r], m)
+	rs.waiting++
 }
 
 // answer keeps what m is answered, if m is the first with its id, and hands over the repetitions that waited for it. An
@@ -169,9 +188,10 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 	if r == nil || r.first != m {
 		return nil
 	}
-	attached = r.attached
-	rs.attached -= len(attached)
-	r.first, r.attached = nil, nil
+	attached = rs.attached[r]
+	delete(rs.attached, r)
+	rs.waiting -= len(attached)
+	r.first = nil
 	if err != nil {
 		rs.remove(r)
 		return attached
@@ -232,13 +252,12 @@ func (rs *requests) until() int64 {
 
 // fail answers everything that waits for another's answer.
 func (rs *requests) fail(err error) {
-	for _, r := range rs.byID {
-		for _, m := range r.attached {
+	for _, attached := range rs.attached {
+		for _, m := range attached {
 			m.fail(err)
 		}
-		r.attached = nil
 	}
-	rs.attached = 0
+	rs.attached, rs.waiting = nil, 0
 }
 
 // copyOf is d with slices of its own: a caller may do with its decision what it likes.

@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"testing"
@@ -318,6 +319,41 @@ limits:
 				}
 			})
 		})
+	}
+}
+
+// A hold whose tokens are free when it expires has expired, and others have them: its request is decided anew if it is repeated. One that is
+// charged then is told again.
+func TestRepeatedWhenTheHoldIsOver(t *testing.T) {
+	const limits = `
+limits:
+  line: {capacity: 10, refill: 10/10m, hold: 1m, on_expiry: %[1]s}
+  window: {algorithm: fixed-window, limit: 10, window: 1h, hold: 1m, on_expiry: %[1]s}
+`
+	for _, expiry := range []limit.Expiry{limit.Free, limit.Charge} {
+		for _, name := range []string{"line", "window"} {
+			t.Run(name+", "+string(expiry), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					now := clock.New().Now
+					s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(document(t, fmt.Sprintf(limits, expiry)))})
+					r := named("x", limit.Request{Key: "k", Cost: 10, Hold: 2 * time.Second, Limits: []limit.Ref{limit.Named(name)}})
+					first := decide(t, s, r)
+					pass(time.Second)
+					if again := decide(t, s, r); !reflect.DeepEqual(again, first) {
+						t.Errorf("in time it is told %+v, at first %+v", again, first)
+					}
+					pass(2 * time.Second)
+					another := r
+					another.ID = "y"
+					if d := decide(t, s, another); d.Allowed != (expiry == limit.Free) {
+						t.Fatalf("another is told %+v", d)
+					}
+					if again := decide(t, s, r); again.Allowed != (expiry == limit.Charge) {
+						t.Errorf("once it is over, it is told %+v", again)
+					}
+				})
+			})
+		}
 	}
 }
 

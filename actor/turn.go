@@ -282,7 +282,7 @@ func (sh *shard) check(a *actor, m *mail, now int64) {
 	case r != nil:
 		a.requests.attach(r, m)
 	default:
-		a.requests.add(m)
+		a.requests.add(m, now)
 		a.decide(m, now, &sh.out)
 	}
 }

@@ -81,7 +81,7 @@ func TestAheadOfChecksOfAWindowThatHasEnded(t *testing.T) {
 	s.pass(ends - 50*ms - s.now)
 	s.quick = nil
 	first := s.check(1, rule, other)
-	s.pass(30*ms)
+	s.pass(30 * ms)
 	behind := s.check(500, rule)
 	s.pass(23 * ms)
 	s.waits(first, behind)

@@ -160,6 +160,16 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedWhenItIsOver$", Says: `two have one place`}},
 		},
 		{
+			Name: "a hold that was freed is told again",
+			Why:  "what a hold frees when it expires may be another's; whoever asks again with the same id then is decided anew",
+			Edits: []Edit{{
+				File: "actor/requests.go",
+				Old:  "case m.hold > 0 && rule.Holds.OnExpiry == limit.Free:",
+				New:  "case m.hold < 0 && rule.Holds.OnExpiry == limit.Free:",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedWhenTheHoldIsOver$", Says: `once it is over, it is told`}},
+		},
+		{
 			Name: "a request of a settled hold is told again",
 			Why:  "what a settlement gives back may be another's; whoever is told the same hold for its id works without being charged",
 			Edits: []Edit{{
