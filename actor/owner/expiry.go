@@ -88,8 +88,8 @@ func (b *bucket) giveBackHold(h *lineHold, now int64) {
 		return
 	}
 	if h.stretch != x.holds.stretch {
-		if h.stretch < x.holds.back {
-			h.charged -= over
+		if h.stretch < x.holds.back || !h.top().After(limit.At(b.rule.Begin(now))) {
+			h.charged -= over // it has come back by itself
 		}
 		return
 	}

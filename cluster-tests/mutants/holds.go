@@ -281,8 +281,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "of line that was given up, for another plan's numbers, nothing comes back; whoever settles must not be told otherwise",
 			Edits: []Edit{{
 				File: "actor/owner/expiry.go",
-				Old:  "if h.stretch < x.holds.back {",
-				New:  "if h.stretch < x.holds.back || over > 0 {",
+				Old:  "!h.top().After(limit.At(b.rule.Begin(now)))",
+				New:  "over > 0",
 			}},
 			Caught: []Hunt{story("TestNothingComesBackOfLineGivenUp", `told that 8 came back and 2 are charged`)},
 		},
