@@ -11,7 +11,7 @@ import (
 const maxSlips = 2
 
 // Near is the known name that was probably meant: it begins with what was typed, or is at an edit distance of at most two.
-// Empty for none, and for a single letter.
+// Empty for none, and for a single letter. The time it takes does not grow with the length of what was typed.
 func Near(typed string, known []string) string {
 	if len(known) == 0 || len(typed) <= 1 {
 		return ""
@@ -21,10 +21,17 @@ func Near(typed string, known []string) string {
 			return name
 		}
 	}
-	if name := Nearest(typed, known); distance(typed, name) <= min(maxSlips, len(typed)-1) {
-		return name
+	slips := min(maxSlips, len(typed)-1)
+	near, least := "", slips+1
+	for _, name := range known {
+		if longer := len(name) - len(typed); longer < -slips || longer > slips {
+			continue // it takes as many changes
+		}
+		if d := distance(typed, name); d < least {
+			near, least = name, d
+		}
 	}
-	return ""
+	return near
 }
 
 // Nearest is the known name with the smallest edit distance, the first of several; empty if there is no known name.

@@ -2,6 +2,7 @@ package spelling
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -46,7 +47,18 @@ func TestNear(t *testing.T) {
 			t.Errorf("%q: %q, want %q", typed, got, want)
 		}
 	}
+	if got := Near("mak", []string{"marked", "mike", "take"}); got != "mike" {
+		t.Errorf("the first of the nearest is %q", got)
+	}
 	if got := Near("make", slices.Concat(names, []string{"maker", "makes"})); got != "make" {
 		t.Errorf("the name itself is %q", got)
+	}
+}
+
+// Anybody may have a long name looked up: it is compared with none that is shorter by more than two letters.
+func TestLongNamesAreNotCompared(t *testing.T) {
+	known, typed := []string{"list", "make", "revoke"}, strings.Repeat("x", 100)
+	if n := testing.AllocsPerRun(10, func() { Near(typed, known) }); n != 0 {
+		t.Errorf("%v allocations: one for each comparison", n)
 	}
 }

@@ -95,9 +95,9 @@ func (d *database) openLocked() error {
 
 // unknownLocked is the error of a name that is none.
 func (d *database) unknownLocked(name string) error {
-	meant := spelling.Near(name, d.names)
+	meant, place := spelling.Near(name, d.names), "/"+strings.ToLower(name)
 	for _, known := range d.names {
-		if strings.EqualFold(known, name) || meant == "" && strings.HasSuffix(strings.ToLower(known), "/"+strings.ToLower(name)) {
+		if strings.EqualFold(known, name) || meant == "" && strings.HasSuffix(strings.ToLower(known), place) {
 			meant = known
 		}
 	}
