@@ -15,6 +15,8 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/folder"
+	"github.com/jeton-dev/jeton/ring/cluster/joining"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/doors"
 	"github.com/jeton-dev/jeton/storage"
@@ -229,6 +231,15 @@ func (c *Config) checkCluster() error {
 
 // alone says whether the node is one that no other ever joins.
 func (c *Config) alone() bool { return c.ListenGossip == "" }
+
+// isMember says whether the disk tells that the node belongs to a cluster, or founds one with limits that it has written down.
+func (c *Config) isMember() bool {
+	if c.alone() {
+		return false
+	}
+	_, id, err := joining.Look(folder.Of(c.FS, clusterDir(c.Data)))
+	return err == nil && id != ""
+}
 
 // checkAlone refuses a node that is alone on the data of a member, which would decide for itself what its cluster decides together.
 func (c *Config) checkAlone() error {

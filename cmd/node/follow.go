@@ -78,7 +78,7 @@ func (m *membership) prove(ctx context.Context) error {
 	m.gate.open.Store(true)
 	m.joinedAt.Store(m.node.clock.Now())
 	close(m.decides)
-	m.node.logLimits(m.fileLimits)
+	m.node.logLimits()
 	m.node.cfg.Logger.Info("this node decides", "cluster", s.Cluster, "nodes", len(s.Nodes))
 	return nil
 }

@@ -32,16 +32,33 @@ func readLimits(path string) (*limit.Document, error) {
 	return doc, nil
 }
 
+// openLimits reads the limits file that the node is started with. A file that is wrong ends the start, except that of a member of a cluster:
+// the limits in force are the cluster's own, and the file is not used.
+func (n *parts) openLimits() error {
+	doc, err := readLimits(n.cfg.Limits)
+	switch {
+	case err == nil:
+		n.fileLimits = doc
+	case !n.cfg.isMember():
+		return err
+	default:
+		n.cfg.Logger.Error("the limits file is wrong; the node starts without it, as the limits in force are the cluster's own: correct the file, or leave out --limits", "error", err)
+		doc = &limit.Document{}
+	}
+	n.limits.Store(doc)
+	return nil
+}
+
 // logLimits logs that there are no limits, and where the limits file that the node was started with differs from the cluster's limits,
 // which rule.
-func (n *parts) logLimits(file *limit.Document) {
+func (n *parts) logLimits() {
 	if len(n.limits.Load().Rules()) == 0 {
 		n.cfg.Logger.Warn("no limits are in force, so every check that names one is refused with an unknown limit: put some in force with jeton limits apply -f limits.yaml")
 	}
-	if n.cfg.Limits == "" {
+	if n.cfg.Limits == "" || n.fileLimits == nil { // there is none that could differ
 		return
 	}
-	differs := limit.Difference(n.limits.Load(), file)
+	differs := limit.Difference(n.limits.Load(), n.fileLimits)
 	if names := differs.Names(); len(names) > 0 {
 		n.cfg.Logger.Warn("the limits file differs from the limits in force in the cluster: jeton limits diff shows how; jeton limits apply puts the file in force",
 			"file", n.cfg.Limits, "limits", names)

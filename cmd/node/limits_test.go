@@ -56,6 +56,67 @@ func TestLimitsFileThatDiffers(t *testing.T) {
 	}
 }
 
+// TestWrongLimitsFile: a member starts without a limits file that is wrong, and logs what is wrong, since the cluster's limits rule. A
+// node without a cluster refuses to start.
+func TestWrongLimitsFile(t *testing.T) {
+	data, file := t.TempDir(), filepath.Join(t.TempDir(), "limits.yaml")
+	start := func(data, gossip string, join ...string) (n *Node, said string, err error) {
+		t.Helper()
+		lines := make(logged, 1000)
+		n, err = Open(Config{
+			Name: "one", Data: data, Limits: file, Logger: slog.New(slog.NewTextHandler(lines, nil)), Join: join,
+			ListenGRPC: "127.0.0.1:0", ListenGossip: gossip, ListenRaft: gossip,
+		})
+		if err == nil {
+			err = n.Close(t.Context())
+		}
+		for len(lines) > 0 {
+			said += <-lines
+		}
+		return n, said, err
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const loopback = "127.0.0.1:0"
+	write("limits: {a: {capacity: 1, refill: 1/s}}")
+	if _, _, err := start(data, loopback); err != nil {
+		t.Fatal(err)
+	}
+	missing := func() {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, spoil := range map[string]func(){
+		"refill":       func() { write("limits: {a: {capacity: 1, refill: 1/q}}") },
+		"no such file": missing,
+	} {
+		spoil()
+		n, said, err := start(data, loopback)
+		if err != nil {
+			t.Fatalf("%s: a member does not start: %v", what, err)
+		}
+		if rule, ok := n.Limits().Rule("a"); !ok || rule.Capacity != 1 {
+			t.Errorf("%s: the cluster's limits are not in force: %v", what, rule)
+		}
+		if !strings.Contains(said, "level=ERROR") || !strings.Contains(said, file) || !strings.Contains(said, what) || strings.Contains(said, "differs") {
+			t.Errorf("%s: it is logged that %s", what, said)
+		}
+		for alone, gossip := range map[string]string{"alone": "", "a founder": loopback} {
+			if _, _, err := start(t.TempDir(), gossip); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), what) {
+				t.Errorf("%s: %s starts: %v", what, alone, err)
+			}
+		}
+		if _, _, err := start(t.TempDir(), loopback, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: an empty node that is to join starts: %v", what, err)
+		}
+	}
+}
+
 // TestAJoiningNodeRemovesNoLimits reloads a file that leaves out limits at a node that has not heard which are in force: they stay.
 func TestAJoiningNodeRemovesNoLimits(t *testing.T) {
 	start := func(name, limits string, join ...string) *Node {

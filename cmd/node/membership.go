@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor"
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/ring"
@@ -49,14 +48,13 @@ func (n *Node) GossipAddr() string {
 //	                       ├─▶ the table, for callers and the node's own client
 //	                       └─▶ the limits in force
 type membership struct {
-	node       *parts
-	id         ring.NodeID
-	cluster    *cluster.Cluster
-	peers      *peers.Client
-	router     *rpc.Router
-	gate       *gate
-	marks      chan agreed.Mark
-	fileLimits *limit.Document // what the limits file said at the start
+	node    *parts
+	id      ring.NodeID
+	cluster *cluster.Cluster
+	peers   *peers.Client
+	router  *rpc.Router
+	gate    *gate
+	marks   chan agreed.Mark
 
 	placements atomic.Pointer[placements]
 	view       atomic.Pointer[view]
@@ -136,8 +134,7 @@ func (m *membership) join() (err error) {
 	if err != nil {
 		return err
 	}
-	m.fileLimits = n.limits.Load()
-	seed, err := m.fileLimits.YAML()
+	seed, err := n.limits.Load().YAML()
 	if err != nil {
 		return err
 	}

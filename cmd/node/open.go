@@ -45,11 +45,9 @@ func Open(cfg Config) (n *Node, err error) {
 	if err := n.secrets.read(&n.cfg, n.metrics); err != nil {
 		return n, err
 	}
-	doc, err := readLimits(n.cfg.Limits)
-	if err != nil {
+	if err := n.openLimits(); err != nil {
 		return n, err
 	}
-	n.limits.Store(doc)
 	// The listeners come before the data directory: an address in use must not cost a start of the registers.
 	if err := n.openListeners(); err != nil {
 		return n, err

@@ -21,10 +21,11 @@ import (
 
 // parts are what every node is made of, alone or in a cluster. They know nothing of its membership, which uses them.
 type parts struct {
-	cfg     Config
-	secrets secrets
-	limits  atomic.Pointer[limit.Document]
-	metrics *prometheus.Registry
+	cfg        Config
+	secrets    secrets
+	limits     atomic.Pointer[limit.Document]
+	fileLimits *limit.Document // what the limits file said at the start; nil if it is wrong
+	metrics    *prometheus.Registry
 
 	listeners *bound.Metrics
 	clock     *clock.Clock
