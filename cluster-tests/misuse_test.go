@@ -191,6 +191,7 @@ func TestMisuseOfDrain(t *testing.T) {
 	for _, tt := range []struct{ args, says string }{
 		{"cluster drain node-1", "too few"},
 		{"cluster remove node-1", "too few"},
+		{"cluster remove node-3 --force", "still answers"},
 		{"cluster drain node-9", "node-9"},
 		{"cluster recover --lost node-2 --yes", "answers"},
 	} {
@@ -201,10 +202,12 @@ func TestMisuseOfDrain(t *testing.T) {
 	for _, m := range c.Members {
 		eventually(t, m.Name+" serves after that", func() bool { return m.Serves(t.Context()) })
 	}
-	// Forced, it is done: what two nodes can keep, they keep.
+	// Forced, it is done for a node that is down: what two nodes can keep, they keep. The node is never taken back.
+	c.Members[2].Kill()
 	if out, errs, code := c.Run(c.Members[0], "cluster", "remove", "node-3", "--force"); code != 0 {
 		t.Errorf("jeton cluster remove --force: exit code %d: %s%s", code, out, errs)
 	}
+	c.Members[2].Launch()
 	if code := c.Members[2].ExitCode(); code != 2 || !strings.Contains(c.Members[2].Log(), "permanently removed from the cluster") {
 		t.Errorf("the removed node: exit code %d:\n%s", code, c.Members[2].Log())
 	}

@@ -151,7 +151,7 @@ func clusterRemoveVerb() *cobra.Command {
 		Short:      "Remove a node from the cluster, permanently",
 		Long: "Remove a node from the cluster, permanently: its disk is refused from then on. A node that still keeps partitions is\n" +
 			"drained first, or, if it is dead for good, removed with --force: its partitions are then completed elsewhere from\n" +
-			"what the other replicas know.",
+			"what the other replicas know. --force is refused while the node answers.",
 		Example: "  jeton cluster remove node-4\n  jeton cluster remove node-4 --force   # its disk is lost",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
@@ -164,7 +164,7 @@ func clusterRemoveVerb() *cobra.Command {
 		},
 	}
 	r.addFlags(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "although the node keeps partitions, or too few nodes are left to keep all replicas")
+	cmd.Flags().BoolVar(&force, "force", false, "although the node keeps partitions, or too few nodes are left to keep all replicas; it must be stopped")
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
@@ -119,8 +120,8 @@ func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswe
 
 // Remove takes a node, by its name or its id, out of the cluster for ever: the cluster never takes its disk back. It is refused
 // while the node has partitions (ErrHasPlaces: drain it first), and where fewer nodes would be left than each partition has
-// replicas (ErrTooFew). force overrules both, but the last node always stays, and enough replicas of each partition must be left
-// to move it. Waits for a leader as SetLimits does.
+// replicas (ErrTooFew). force overrules both for a node that does not answer (otherwise ErrAlive), but the last node always stays, and
+// enough replicas of each partition must be left to move it. Waits for a leader as SetLimits does.
 //
 // It succeeds again for a node that was removed already: the answer to an earlier request may have been lost. If another node has
 // taken the name since, the name means that node; only an id is always the same node.
@@ -140,6 +141,9 @@ type removeRequest struct {
 	By *agreed.Entry `json:"by,omitempty"`
 }
 
+// removalPing is how long a node that is to be removed by force may take to say that it is alive.
+const removalPing = time.Second
+
 func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.Nothing, error) {
 	s := c.agreement.State()
 	n, err := s.Find(q.Node)
@@ -154,7 +158,22 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.No
 		return message.Nothing{}, fmt.Errorf("%w: %d without %q, and each partition has %d replicas; add a node first, or, if it is lost for good, give --force",
 			agreed.ErrTooFew, left, n.Name, replicas)
 	}
+	if q.Force && left > 0 && s.Kept(n.ID) > 0 && c.isAlive(ctx, n) {
+		return message.Nothing{}, fmt.Errorf("%w: %q keeps partitions: jeton cluster drain moves them off; if it is to go without that, stop it for good, then remove it with --force",
+			message.ErrAlive, n.Name)
+	}
 	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}, By: about(q.By, n)})
+}
+
+// isAlive says whether a member answers this node.
+func (c *Cluster) isAlive(ctx context.Context, n agreed.Node) bool {
+	if n.ID == c.config.ID {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, removalPing)
+	defer cancel()
+	p, err := c.health.Ping(ctx, c.directory.AddressOfNode(n))
+	return err == nil && p.ID == n.ID
 }
 
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names

@@ -273,6 +273,9 @@ func TestRemovedNodeEnds(t *testing.T) {
 	if err := a.cluster.Remove(ctx, "b", false); !errors.Is(err, agreed.ErrHasPlaces) {
 		t.Errorf("with partitions it is removed: %v", err)
 	}
+	if err := a.cluster.Remove(ctx, "b", true); !errors.Is(err, message.ErrAlive) || !strings.Contains(err.Error(), "jeton cluster drain") {
+		t.Errorf("alive, with partitions, it is removed by force: %v", err)
+	}
 	if _, err := b.cluster.Drain(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ var (
 	ErrUnreachable = errors.New("the node cannot be reached")
 	// ErrNoLeader says that nothing can be agreed at the moment. It passes when a majority of raft's voters is up.
 	ErrNoLeader = errors.New("the cluster has no leader: a majority of its voters must be up and reach one another")
-	// ErrAlive refuses a forced recovery without a node that answers.
+	// ErrAlive refuses a forced recovery without a node that answers, and to remove one by force.
 	ErrAlive = errors.New("a node named as lost still answers")
 	// ErrPromised refuses a founder because this node has promised another one to found a cluster with it.
 	ErrPromised = errors.New("this node has promised another node to found a cluster with it")
