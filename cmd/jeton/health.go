@@ -121,11 +121,22 @@ func askGateway(r *http.Request) error {
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, maxVerdict))
-	if err != nil || a.StatusCode == http.StatusOK {
+	if err != nil {
 		return err
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
-	return fmt.Errorf("%s answers %s: %s", r.URL, a.Status, first)
+	switch {
+	case a.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s answers %s: %s", r.URL, a.Status, first)
+	case !isVerdict(first):
+		return fmt.Errorf("%s answers %s, but not as a gateway of jeton does: --gateway names the address of its admin.listen, such as 127.0.0.1:7781", r.URL, a.Status)
+	}
+	return nil
+}
+
+// isVerdict says whether a gateway that is well says so in these words, of /livez or /readyz.
+func isVerdict(first string) bool {
+	return first == "ok" || first == "ready" || strings.HasPrefix(first, "degraded: ")
 }
 
 // askNode asks whether the node answers, and for more than that, which keys can be decided, as it sees it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,7 +38,7 @@ func TestHealthOfANode(t *testing.T) {
 
 func TestHealthOfAGateway(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/livez", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not ready: \x1b[2J\nmore", http.StatusServiceUnavailable)
 	})
@@ -53,6 +54,21 @@ func TestHealthOfAGateway(t *testing.T) {
 	stdout, _, code := jeton(t, map[string]string{"JETON_GATEWAY": host}, "health")
 	if code != 1 || !strings.Contains(stdout, "503 Service Unavailable: not ready: ") || strings.Contains(stdout, "\x1b") || strings.Contains(stdout, "more") {
 		t.Errorf("not ready: %d, %q", code, stdout)
+	}
+}
+
+// A gateway says in its own words that it is well; another web server that answers with 200 is none.
+func TestHealthOfAnotherWebServer(t *testing.T) {
+	for text, code := range map[string]int{
+		"ready\ncluster: every key can be decided\n": 0, "degraded: cluster: no key can be decided\n": 0,
+		"": 1, "<!doctype html>\n": 1, "readying\n": 1, "every key can be decided\n": 1,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }))
+		stdout, _, got := jeton(t, nil, "health", "--gateway", s.URL)
+		s.Close()
+		if got != code || code == 1 && !strings.Contains(stdout, "not as a gateway of jeton does") {
+			t.Errorf("%q: exit code %d, %q; want %d", text, got, stdout, code)
+		}
 	}
 }
 
