@@ -75,6 +75,10 @@ func TestServeCheckRefusesAsServe(t *testing.T) {
 	for args, says := range map[string]string{
 		"--expect 2":                                       "expect: a cluster is founded by 1, 3 or 5 nodes",
 		"--expect 2 --limits " + limits:                    "expect: a cluster is founded by 1, 3 or 5 nodes",
+		"--join 10.0.0.1":                                  `join: "10.0.0.1" is not host:port: give gossip addresses`,
+		"--join a:7701,:7701":                              `join: ":7701" is not host:port`,
+		"--join a:77777":                                   `join: "a:77777": "77777" is no port`,
+		"--join a:":                                        `join: "a:": "" is no port`,
 		"--listen-http 127.0.0.1:77777":                    `listen-http: "127.0.0.1:77777": "77777" is no port`,
 		"--listen-grpc 77":                                 `listen-grpc: "77" is not host:port`,
 		"--listen-http 0.0.0.0:0":                          "listen-http: 0.0.0.0:0 can be reached from other machines",

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -225,6 +227,23 @@ func (c *Config) checkCluster() error {
 		return errors.New("expect: 1 founds a cluster of one, and join names other nodes: leave out one of the two")
 	case c.Replicas != 3 && c.Replicas != 5:
 		return fmt.Errorf("replicas: %d is out of range: use 3 or 5", c.Replicas)
+	}
+	return c.checkJoin()
+}
+
+// checkJoin refuses what is no address of a node. Whether a host has an address now is not asked: it may get one later.
+func (c *Config) checkJoin() error {
+	c.Join = slices.Clone(c.Join)
+	for i, address := range c.Join {
+		address = strings.TrimSpace(address)
+		c.Join[i] = address
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || host == "" {
+			return fmt.Errorf("join: %q is not host:port: give gossip addresses of nodes, such as 10.0.0.1:7701", address)
+		}
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return fmt.Errorf("join: %q: %q is no port, such as 7701: 1 is the lowest, and 65535 the highest", address, port)
+		}
 	}
 	return nil
 }

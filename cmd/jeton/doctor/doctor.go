@@ -27,7 +27,7 @@ func Judge(f *Facts) *Report {
 	j := &judge{at: f.At, report: &Report{At: f.At, Findings: []activity.Problem{}, Seen: []Seen{}, Unknown: []Seen{}}}
 	if m := f.Machine; m != nil {
 		j.report.Machine = m.User
-		for _, subject := range []func(*judge, *facts.Machine){options, folder, fsync, fileSystem, room, descriptors, memory, processors, clock, ports, named} {
+		for _, subject := range []func(*judge, *facts.Machine){options, folder, fsync, fileSystem, room, descriptors, memory, processors, clock, ports, join, named} {
 			subject(j, m)
 		}
 	}

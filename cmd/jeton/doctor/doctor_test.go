@@ -117,6 +117,9 @@ var ofMachine = []wrong{
 		m.Ports[0].Taken, m.Ports[0].Wrong = false, "cannot assign"
 	}, activity.Critical, portWrong, "cannot assign"},
 	{"a node with other options", func(m *facts.Machine, _ *facts.Cluster) { m.Ports[0].Taken = false }, activity.Warning, otherOptions, "nothing listens at :7700"},
+	{"a host of --join without an address", func(m *facts.Machine, _ *facts.Cluster) {
+		m.Join = []facts.Joined{{Address: "10.0.0.1:7701"}, {Address: "node-2:7701", Wrong: "no such host"}}
+	}, activity.Warning, joinUnresolved, "the host of node-2:7701 (--join) has no address: no such host"},
 	{"a key that others may read", func(m *facts.Machine, _ *facts.Cluster) { m.Named[0].Wrong = "has mode 0644" }, activity.Critical, fileWrong, "--tls-cert: has mode 0644"},
 	{"a key that the node may not read", func(m *facts.Machine, _ *facts.Cluster) { m.Named[0].Closed = "jeton" }, activity.Critical, fileClosed, "user jeton, who owns the data folder, may not read tls.crt"},
 	{"a file with a certificate that ends", func(m *facts.Machine, _ *facts.Cluster) { m.Named[0].Ends = in(72 * time.Hour) }, activity.Warning, certificateEnds, "tls.crt (--tls-cert) ends in 72h, at 2026-03-04T12:00:00Z"},

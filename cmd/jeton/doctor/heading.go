@@ -32,6 +32,7 @@ const (
 	portTaken       heading = "A port is taken"
 	portWrong       heading = "The node cannot listen at an address"
 	otherOptions    heading = "The node runs with other options"
+	joinUnresolved  heading = "A host of --join has no address"
 	fileWrong       heading = "A file that an option names is wrong"
 	fileClosed      heading = "The node's user may not read a file"
 )
@@ -61,7 +62,7 @@ const (
 func headings() []heading {
 	return []heading{
 		optionsWrong, folderWrong, folderRenewed, diskSlow, fsyncQuick, fsyncFails, noDisk, layer, elsewhere, unsafeMount, diskFull, fewFiles, fewDescriptors, muchMemory,
-		memoryKilled, littleProcessor, clockFree, clockOff, clockSlow, portTaken, portWrong, otherOptions, fileWrong, fileClosed,
+		memoryKilled, littleProcessor, clockFree, clockOff, clockSlow, portTaken, portWrong, otherOptions, joinUnresolved, fileWrong, fileClosed,
 		memoryOnly, certificateEnds, notReached, pathBroken, pathUntold, limitUnused, limitDenies, oneZone, someZones, fewReplicas, fewVoters, levelBehind, draining,
 		overrideEnds, overrideStands, overrideVain, passedOpen,
 	}

@@ -38,6 +38,7 @@ type Machine struct {
 	Processors Processors `json:"processors"`
 	Clock      Clock      `json:"clock"`
 	Ports      []Port     `json:"ports"`
+	Join       []Joined   `json:"join"`  // addresses of other nodes
 	Named      []Named    `json:"files"` // files that options name
 }
 
@@ -56,6 +57,7 @@ func OfMachine(ctx context.Context, cfg MachineConfig) *Machine {
 	m.Memory.Killed = -1
 	groupOf(m.Folder.Holder, &m.Memory, &m.Processors)
 	m.Ports = portsOf(ctx, c, m.Folder.Holder)
+	m.Join = joinedBy(ctx, c)
 	m.Named = namedBy(c, m.Folder.owner)
 	return m
 }

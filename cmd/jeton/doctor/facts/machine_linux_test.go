@@ -44,6 +44,14 @@ func TestOfThisMachine(t *testing.T) {
 	empty(t, dir)
 }
 
+// TestJoined resolves the hosts of --join, and leaves out what the node refuses.
+func TestJoined(t *testing.T) {
+	all := joinedBy(t.Context(), &node.Config{Join: []string{"127.0.0.1:7701", "nohost", "nowhere.invalid:7701"}})
+	if len(all) != 2 || all[0] != (Joined{Address: "127.0.0.1:7701"}) || all[1].Wrong == "" {
+		t.Errorf("got %+v", all)
+	}
+}
+
 // TestMemoryIsNoDisk sees that a folder is in memory.
 func TestMemoryIsNoDisk(t *testing.T) {
 	if m := mountOf("/dev/shm"); m.Type != "tmpfs" {
