@@ -217,7 +217,7 @@ func TestReleaseNotes(t *testing.T) {
 	}
 }
 
-// A release has notes if the chart and the clients have its version, and no page says that there is none. Their links lead to its tag.
+// A release has notes if the chart, the compose file and the clients have its version, and no page says that there is none. Their links lead to its tag.
 func TestReleaseNotesNeedTheVersions(t *testing.T) {
 	tree := t.TempDir()
 	script, err := os.ReadFile("../../.ci/release-notes")
@@ -240,6 +240,7 @@ func TestReleaseNotesNeedTheVersions(t *testing.T) {
 	for _, file := range []struct{ name, old, text string }{
 		{"deploy/helm/jeton/Chart.yaml", "version: 0.1.0\nappVersion: v0.2.0\n", "version: 0.2.0\nappVersion: v0.2.0\n"},
 		{"deploy/helm/jeton/Chart.yaml", "version: 0.2.0\nappVersion: v0.1.0\n", "version: 0.2.0\nappVersion: v0.2.0\n"},
+		{"deploy/compose/compose.yaml", "  image: ${JETON_IMAGE:-ghcr.io/jeton-dev/jeton:latest}\n", "  image: ${JETON_IMAGE:-ghcr.io/jeton-dev/jeton:v0.2.0}\n"},
 		{"clients/typescript/package.json", "{\n  \"version\": \"0.1.0\",\n}\n", "{\n  \"version\": \"0.2.0\",\n}\n"},
 		{"clients/python/pyproject.toml", "version = \"0.1.0\"\n", "version = \"0.2.0\"\n"},
 	} {
