@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring"
@@ -116,6 +117,10 @@ func drain(ctx context.Context, r *remote, c *client.Client, node string, undo b
 	for {
 		once, cancel := context.WithTimeout(ctx, r.timeout)
 		left, err := c.Drain(once, node, undo)
+		unanswered := once.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, limit.ErrUnavailable)
+		if err != nil && unanswered && !undo {
+			err = &hintedError{fmt.Errorf("%w; a drain that has begun goes on: jeton cluster status shows it, jeton cluster drain %s waits for it, and --undo ends it", r.explain(once, err), node)}
+		}
 		cancel()
 		switch {
 		case err != nil:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/build"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/internal/replace"
+	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc/backup"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -87,6 +89,9 @@ func clusterImportVerb() *cobra.Command {
 			}
 			asked.File = text
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
+				if err := sayNoLeader(ctx, c, cmd.ErrOrStderr(), r.timeout); err != nil {
+					return err
+				}
 				done, err := c.Import(ctx, asked)
 				if err != nil {
 					return err
@@ -100,6 +105,16 @@ func clusterImportVerb() *cobra.Command {
 	cmd.Flags().BoolVar(&asked.Remove, "remove", false, "remove limits and overrides that the file does not have")
 	cmd.Flags().BoolVar(&asked.DryRun, "dry-run", false, "only say what would change")
 	return cmd
+}
+
+// sayNoLeader says what a change waits for that begins while the cluster has no leader. A node alone has no status, and needs none.
+func sayNoLeader(ctx context.Context, c *client.Client, w io.Writer, within time.Duration) error {
+	var s cluster.Status
+	text, err := c.Status(ctx)
+	if known := err == nil && json.Unmarshal(text, &s) == nil; !known || s.Leader != "" {
+		return nil // what else is wrong the change itself says
+	}
+	return plain.Fprintf(w, "the cluster has no leader, as %s sees it: waiting for one, up to %v (--timeout); jeton cluster status shows which nodes are down\n", s.Node, within)
 }
 
 // readExport reads the file of an import, no more than one may have.

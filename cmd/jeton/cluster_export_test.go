@@ -37,6 +37,18 @@ func TestWhatAnImportSays(t *testing.T) {
 	}
 }
 
+// An import that has to wait for a leader says so at once.
+func TestImportWithoutALeader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	if _, stderr, code := jeton(t, nil, "cluster", "export", "-o", path, "--server", aCluster(t).GRPCAddr()); code != cli.ExitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	_, stderr, code := jeton(t, nil, "cluster", "import", "-f", path, "--server", aFounder(t).GRPCAddr(), "--timeout", "300ms")
+	if code != cli.ExitError || !strings.HasPrefix(stderr, "the cluster has no leader, as test sees it: waiting for one, up to 300ms (--timeout)") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 // A file that cannot be written is named as it was asked for.
 func TestExportNamesTheFileThatWasAskedFor(t *testing.T) {
 	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}

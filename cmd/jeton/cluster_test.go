@@ -45,6 +45,19 @@ func TestClusterStatusExitsAsReadyzAnswers(t *testing.T) {
 	}
 }
 
+// A drain that is not answered in time may have begun: the error says that it goes on, and how to look at it.
+func TestDrainThatIsNotAnswered(t *testing.T) {
+	waiting := aFounder(t).GRPCAddr()
+	_, stderr, code := jeton(t, nil, "cluster", "drain", "b", "--server", waiting, "--timeout", "300ms")
+	if code != cli.ExitError || !strings.Contains(stderr, "goes on: jeton cluster status shows it, jeton cluster drain b waits for it") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	_, stderr, code = jeton(t, nil, "cluster", "drain", "b", "--server", aCluster(t).GRPCAddr())
+	if code != cli.ExitError || strings.Contains(stderr, "goes on") {
+		t.Errorf("a node that is no member: exit code %d: %s", code, stderr)
+	}
+}
+
 // Where some keys can be decided, only a strict question is answered no.
 func TestVerdictOfStatus(t *testing.T) {
 	for verdict, want := range map[ring.Verdict][2]error{
