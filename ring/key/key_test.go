@@ -50,11 +50,13 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		t.Error("a directory is a key")
 	}
 	for text, want := range map[string]string{
-		"":                              "at least 16 bytes, and this one has 0",
-		"fifteen letters":               "at least 16 bytes, and this one has 15",
-		"  fifteen letters\n\n\n\n":     "at least 16 bytes, and this one has 15",
-		strings.Repeat("x", 4097):       "at most 4096 bytes",
-		strings.Repeat("x", 10*1000*10): "at most 4096 bytes",
+		"":                                "at least 16 bytes, and this one has 0",
+		"\ufeff" + secret:                 "begins with a byte order mark",
+		secret + "\n---\n\ufeff" + secret: "key 2 of 2: it begins with a byte order mark",
+		"fifteen letters":                 "at least 16 bytes, and this one has 15",
+		"  fifteen letters\n\n\n\n":       "at least 16 bytes, and this one has 15",
+		strings.Repeat("x", 4097):         "at most 4096 bytes",
+		strings.Repeat("x", 10*1000*10):   "at most 4096 bytes",
 	} {
 		path := filepath.Join(dir, "key")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

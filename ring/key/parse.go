@@ -21,6 +21,9 @@ const separator = "---"
 // dashes are what people and editors write in place of hyphens.
 const dashes = "-–—−_ \t"
 
+// byteOrderMark is what some editors write at the beginning of a file.
+const byteOrderMark = "\ufeff"
+
 // maxFile is how many bytes a key file has at most.
 const maxFile int64 = MaxSecrets * (MaxSecret + 8)
 
@@ -45,6 +48,8 @@ func parse(text []byte) (all []*one, err error) {
 		case len(secret) < MinSecret:
 			return nil, fmt.Errorf("%sa cluster key has at least %d bytes, and this one has %d: make one with `openssl rand -base64 32`",
 				which, MinSecret, len(secret))
+		case bytes.HasPrefix(secret, []byte(byteOrderMark)):
+			return nil, fmt.Errorf("%sit begins with a byte order mark, which is invisible and makes another key: save the file as UTF-8 without one", which)
 		}
 		o, err := newOne(secret)
 		if err != nil {
