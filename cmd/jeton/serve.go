@@ -52,10 +52,12 @@ func serveVerb(hangup chan os.Signal) *cobra.Command {
 		SuggestFor: []string{"start", "run", "server", "node"},
 		Short:      "Run a node",
 		Long: "Run a node. Alone, it is a cluster of one, which others may join later.\n\n" +
-			"With --expect 3 and --join a,b,c, the gossip addresses of all of them, three nodes that are started in any order\n" +
-			"found a cluster together, once. With --join alone, a node joins what exists. A node that is started\n" +
-			"again on its data needs neither, and ignores both. A node whose disk was lost needs --join: it takes its old place,\n" +
-			"under its name; without --join it would be a cluster of its own.\n\n" +
+			"An empty node with --expect 3 and --join a:7701,b:7701,c:7701, the gossip addresses of all three, waits for the two\n" +
+			"others and founds a cluster with them, once, in whatever order they start. With --join and without --expect it joins a\n" +
+			"cluster that exists, and waits until it finds one. With neither it founds a cluster of its own at once.\n\n" +
+			"A node that is started again on its data belongs to its cluster whatever these options say; addresses of --join are\n" +
+			"then asked besides those that it remembers. A node whose disk was lost needs --join: it takes its old place, under its\n" +
+			"name; without --join it would be a cluster of its own.\n\n" +
 			"Every option is also an environment variable, --listen-grpc being JETON_LISTEN_GRPC, and a field of the\n" +
 			"YAML file that --config names, where it is listen-grpc. The command line rules over the environment, and\n" +
 			"that over the file.\n\n" +
@@ -72,7 +74,7 @@ func serveVerb(hangup chan os.Signal) *cobra.Command {
 			cfg := o.config()
 			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), o.level.Value)
 			if o.check {
-				return checkServe(cmd.OutOrStdout(), cfg, o.memory)
+				return checkServe(cmd.OutOrStdout(), cfg, o.memory, cmd.Flags().Lookup(cli.ConfigOption).Value.String())
 			}
 			ctx := cmd.Context()
 			if o.withInput {
@@ -102,7 +104,7 @@ func (o *serveOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(o.level, "log-level", "least level of what is logged")
 	flags.BoolVar(&o.withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
-	flags.BoolVar(&o.check, "check", false, "start nothing: only say whether the node takes these options and the files with keys, certificates and tokens, whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
+	flags.BoolVar(&o.check, "check", false, "start nothing, listen nowhere and ask no other node: only say whether the node takes these options and the files with keys, certificates and tokens, whether the files of --limits, --rls-config and --kuadrant-config are good, and what they mean")
 	addListenFlags(flags, cfg)
 	addClusterFlags(flags, cfg)
 	addSecretFlags(flags, cfg)

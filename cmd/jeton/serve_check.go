@@ -8,12 +8,13 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 	"github.com/jeton-dev/jeton/rpc/doors/kuadrant"
 	"github.com/jeton-dev/jeton/rpc/doors/rls"
 )
 
 // checkServe says whether a node takes its options, then whether the files with limits that they name are good, and what these mean.
-func checkServe(w io.Writer, cfg node.Config, memory int64) error {
+func checkServe(w io.Writer, cfg node.Config, memory int64, config string) error {
 	if _, err := checkBounds(cfg, memory); err != nil {
 		return err
 	}
@@ -21,6 +22,9 @@ func checkServe(w io.Writer, cfg node.Config, memory int64) error {
 		return err
 	}
 	said := "the options are good"
+	if config != "" && setsNothing(config) {
+		said += "; " + config + " sets none"
+	}
 	if cfg.Limits == "" && cfg.RLSConfig == "" && cfg.KuadrantConfig == "" {
 		said += "; they name no file with limits (--limits, --rls-config, --kuadrant-config)"
 	}
@@ -28,6 +32,16 @@ func checkServe(w io.Writer, cfg node.Config, memory int64) error {
 		return err
 	}
 	return checkFiles(w, cfg)
+}
+
+// setsNothing says whether a file of options, which was read, has none.
+func setsNothing(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	fields, problem := strictyaml.Root(text)
+	return fields == nil && problem == nil
 }
 
 // checkBounds is the bound of the memory, or what is wrong with it and with bounds that only the command has.

@@ -45,6 +45,7 @@ func TestServeCheck(t *testing.T) {
 		{"--doors rls --rls-config " + list, cli.ExitError, []string{"list.yaml is no directory: name the one with the files"}},
 		{"--limits " + dir, cli.ExitError, []string{"--limits: ", "is a directory"}},
 		{"", 0, []string{"the options are good; they name no file with limits (--limits, "}},
+		{"--config " + write("empty.yaml", "# nothing yet\n"), 0, []string{"the options are good; " + filepath.Join(dir, "empty.yaml") + " sets none; they name no file"}},
 		{"--limits " + limits, 0, []string{"the options are good\n" + limits + " is good: limits: 1\n"}},
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"serve", "--check", "--data", filepath.Join(dir, "data")}, strings.Fields(c.args)...)...)
