@@ -30,7 +30,7 @@ func consistent(all []object, routes map[string]bool) error {
 	for _, o := range all {
 		switch o.GetKind() {
 		case "Service":
-			errs = append(errs, served(o, pods))
+			errs = append(errs, served(o, pods), published(o, pods))
 		case "NetworkPolicy":
 			errs = append(errs, closedPorts(o, pods))
 		case "PodDisruptionBudget":
@@ -174,6 +174,23 @@ func served(o object, pods []podOf) (err error) {
 	return err
 }
 
+// published says what of a gateway a Service shows to the outside of Kubernetes, beside the proxy.
+func published(o object, pods []podOf) (err error) {
+	var s core.Service
+	if err := strictYAML(o.text, &s); err != nil {
+		return err
+	}
+	if s.Spec.Type == core.ServiceTypeClusterIP || s.Spec.ClusterIP == core.ClusterIPNone || selected(pods, s.Spec.Selector)[0].GetKind() != "Deployment" {
+		return nil
+	}
+	for _, port := range s.Spec.Ports {
+		if port.Name != "proxy" {
+			err = errors.Join(err, fmt.Errorf("%s, of type %q, publishes the port %s", o, s.Spec.Type, port.Name))
+		}
+	}
+	return err
+}
+
 // closedPorts says which ports of nodes a policy opens to others, and which it names that are not there.
 func closedPorts(o object, pods []podOf) (err error) {
 	var n networking.NetworkPolicy
@@ -197,12 +214,20 @@ func closedPorts(o object, pods []podOf) (err error) {
 			if among := name == "gossip" || name == "gossip-udp" || name == "raft"; among && !nodes {
 				err = errors.Join(err, fmt.Errorf("%s opens %s to others than nodes", o, name))
 			}
-			if name == "admin" && len(rule.From) == 0 {
-				err = errors.Join(err, fmt.Errorf("%s opens the gateways' port for operators to everybody", o))
+			if to[0].GetKind() == "Deployment" && name != "proxy" && len(rule.From) == 0 {
+				err = errors.Join(err, fmt.Errorf("%s opens the gateways' port %s to everybody", o, name))
+			}
+			if name == "admin" && slices.ContainsFunc(rule.From, everyPod) {
+				err = errors.Join(err, fmt.Errorf("%s opens the gateways' port for operators to every pod", o))
 			}
 		}
 	}
 	return err
+}
+
+// everyPod says whether a peer of a policy is any pod of Kubernetes.
+func everyPod(p networking.NetworkPolicyPeer) bool {
+	return p.PodSelector == nil && p.NamespaceSelector != nil && len(p.NamespaceSelector.MatchLabels)+len(p.NamespaceSelector.MatchExpressions) == 0
 }
 
 // budgeted says whether a budget is for other pods, or lets more than one node end.

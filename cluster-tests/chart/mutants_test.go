@@ -40,6 +40,8 @@ func TestMutants(t *testing.T) {
 		{"_gateway.tpl", `"listen" ":7781" "token_file"`, `"listens" ":7781" "token_file"`, "gateway"},
 		{"networkpolicy.yaml", "      ports:\n        - {port: grpc}\n    {{- with $p.callers }}", "      ports:\n        - {port: raft}\n    {{- with $p.callers }}", "default"},
 		{"networkpolicy.yaml", `{{- if ne .name "admin" }}`, `{{- if ne .name "none" }}`, "gateway"},
+		{"networkpolicy.yaml", "ternary $p.clients $p.trusted", "ternary $p.clients $p.clients", "secure"},
+		{"gateway.yaml", "    - {name: proxy, port:", "    - {name: redis, port: 7706, targetPort: redis}\n    - {name: proxy, port:", "doors"},
 		{"account.yaml", "verbs: [get]", "verbs: get", "gateway"},
 	} {
 		t.Run(m.file+" "+m.from, func(t *testing.T) {

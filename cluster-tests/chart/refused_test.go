@@ -32,6 +32,7 @@ func TestRefused(t *testing.T) {
 		{values: "nodes: {gracePeriodSeconds: 20}", says: "nodes.gracePeriodSeconds: 20 is too short"},
 		{values: "gateway: {enabled: true}", says: "'/gateway/document'"},
 		{values: "gateway: {enabled: true, gracePeriodSeconds: 20, document: {proxy: {}}}", says: "gateway.gracePeriodSeconds: 20 is too short"},
+		{values: "gateway: {enabled: true, service: {type: LoadBalancer}, document: {forward_auth: {}}}", says: "gateway.service.type: LoadBalancer publishes the proxy"},
 		{values: "limits: {apply: true}", says: "'/limits/document'"},
 		{values: "limits: {document: {api: {capacity: 1}}}", says: "'/limits/document': additional properties 'api' not allowed"},
 		{values: "image: {digest: latest}", says: "'/image/digest'"},

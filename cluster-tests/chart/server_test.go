@@ -72,6 +72,9 @@ func fill(o runtime.Object, kind string) {
 		if o.Spec.ClusterIP != "" {
 			o.Spec.ClusterIPs = []string{o.Spec.ClusterIP}
 		}
+		if o.Spec.Type == core.ServiceTypeLoadBalancer && o.Spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
+			o.Spec.HealthCheckNodePort = 32000
+		}
 	case *batch.Job:
 		o.Spec.Selector = &meta.LabelSelector{MatchLabels: o.Spec.Template.Labels}
 	}
