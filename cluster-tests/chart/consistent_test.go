@@ -25,7 +25,7 @@ func consistent(all []object, routes map[string]bool) error {
 	}
 	var errs []error
 	for _, p := range pods {
-		errs = append(errs, private(p), mounted(p), probed(p, routes), ending(p))
+		errs = append(errs, private(p), mounted(p), probed(p, routes), ending(p), separate(p, pods))
 	}
 	for _, o := range all {
 		switch o.GetKind() {
@@ -186,6 +186,23 @@ func published(o object, pods []podOf) (err error) {
 	for _, port := range s.Spec.Ports {
 		if port.Name != "proxy" {
 			err = errors.Join(err, fmt.Errorf("%s, of type %q, publishes the port %s", o, s.Spec.Type, port.Name))
+		}
+	}
+	return err
+}
+
+// separate says which Secrets a gateway's pods have in common with nodes.
+func separate(p podOf, pods []podOf) (err error) {
+	if p.GetKind() != "Deployment" {
+		return nil
+	}
+	for _, node := range pods {
+		for _, a := range node.spec.Volumes {
+			for _, b := range p.spec.Volumes {
+				if a.Secret != nil && b.Secret != nil && a.Secret.SecretName == b.Secret.SecretName && node.GetKind() == "StatefulSet" {
+					err = errors.Join(err, fmt.Errorf("%s has the Secret %s, as nodes", p, b.Secret.SecretName))
+				}
+			}
 		}
 	}
 	return err

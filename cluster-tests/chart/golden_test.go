@@ -65,10 +65,10 @@ func difference(want, got string) string {
 
 // The Secrets stay what they are once they are there, and are no others each time the chart is rendered.
 func TestSecretsAreMadeOnce(t *testing.T) {
-	c := loadChart(t)
+	c, gateways := loadChart(t), map[string]any{"gateway": map[string]any{"enabled": true, "document": map[string]any{"proxy": map[string]any{}}}}
 	field := func(there cluster, name, field string) string {
 		t.Helper()
-		all, err := rendering(c, set{there: there})
+		all, err := rendering(c, set{there: there, values: gateways})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestSecretsAreMadeOnce(t *testing.T) {
 		t.Fatalf("there is no Secret %s", name)
 		return ""
 	}
-	for _, s := range [][2]string{{"jeton-cluster-key", "cluster.key"}, {"jeton-admin-tokens", "tokens"}} {
+	for _, s := range [][2]string{{"jeton-cluster-key", "cluster.key"}, {"jeton-admin-tokens", "tokens"}, {"jeton-gateway-tokens", "tokens"}} {
 		first, second := field(cluster{}, s[0], s[1]), field(cluster{}, s[0], s[1])
 		if first == second || len(first) < 43 {
 			t.Errorf("%s is made twice as %q and %q: want 32 bytes at random", s[0], first, second)

@@ -36,6 +36,7 @@ func TestMutants(t *testing.T) {
 		{"scaledown.yaml", `"cluster" "remove"`, `"cluster" "remove" "--forced"`, "shrinking"},
 		{"limits.yaml", `"limits" "apply"`, `"limit" "apply"`, "shrinking"},
 		{"gateway.yaml", "kind: Deployment, name:", "kind: StatefulSet, name:", "gateway"},
+		{"gateway.yaml", "jeton.gatewayTokenSecret", "jeton.tokenSecret", "gateway"},
 		{"gateway.yaml", "--config=", "--document=", "gateway"},
 		{"_gateway.tpl", `"listen" ":7781" "token_file"`, `"listens" ":7781" "token_file"`, "gateway"},
 		{"networkpolicy.yaml", "      ports:\n        - {port: grpc}\n    {{- with $p.callers }}", "      ports:\n        - {port: raft}\n    {{- with $p.callers }}", "default"},

@@ -80,6 +80,7 @@ func ofNodes(n int64) cluster {
 		there("apps/v1", "StatefulSet", "jeton", "spec", map[string]any{"replicas": n}),
 		there("v1", "Secret", "jeton-cluster-key", "data", map[string]any{"cluster.key": old}),
 		there("v1", "Secret", "jeton-admin-tokens", "data", map[string]any{"tokens": old}),
+		there("v1", "Secret", "jeton-gateway-tokens", "data", map[string]any{"tokens": old}),
 	}
 }
 

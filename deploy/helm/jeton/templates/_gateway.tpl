@@ -19,9 +19,6 @@
 {{- if not (hasKey $cluster "gateways") -}}
 {{- $_ := set $cluster "gateways" (int (ternary $g.autoscaling.maxReplicas $g.replicas $g.autoscaling.enabled)) -}}
 {{- end -}}
-{{- if and .Values.tls.gatewaySecret (not (hasKey $cluster "token_file")) -}}
-{{- $_ := set $cluster "token_file" "/etc/jeton/admin/tokens" -}}
-{{- end -}}
 {{- $_ := set $document "cluster" $cluster -}}
 {{- toYaml $document -}}
 {{- end -}}

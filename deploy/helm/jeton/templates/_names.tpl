@@ -39,6 +39,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{ default (printf "%s-admin-tokens" (include "jeton.fullname" .)) .Values.secrets.adminTokens }}
 {{- end -}}
 
+{{- define "jeton.gatewayTokenSecret" -}}
+{{ default (printf "%s-gateway-tokens" (include "jeton.fullname" .)) .Values.secrets.gatewayTokens }}
+{{- end -}}
+
 {{- /* The name at which a node is reached: its pod's, which the pod itself finds in its own /etc/hosts. (list $ "jeton-0") */ -}}
 {{- define "jeton.host" -}}
 {{- $root := index . 0 -}}
