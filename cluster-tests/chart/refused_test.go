@@ -33,6 +33,8 @@ func TestRefused(t *testing.T) {
 		{values: "gateway: {enabled: true}", says: "'/gateway/document'"},
 		{values: "gateway: {enabled: true, gracePeriodSeconds: 20, document: {proxy: {}}}", says: "gateway.gracePeriodSeconds: 20 is too short"},
 		{values: "gateway: {enabled: true, service: {type: LoadBalancer}, document: {forward_auth: {}}}", says: "gateway.service.type: LoadBalancer publishes the proxy"},
+		{values: "gateway: {enabled: true, document: {proxy: {}}}\ntls: {secret: nodes}", says: "tls.secret and tls.gatewaySecret"},
+		{values: "gateway: {enabled: true, document: {proxy: {}}}\ntls: {gatewaySecret: gateways}", says: "tls.secret and tls.gatewaySecret"},
 		{values: "limits: {apply: true}", says: "'/limits/document'"},
 		{values: "limits: {document: {api: {capacity: 1}}}", says: "'/limits/document': additional properties 'api' not allowed"},
 		{values: "image: {digest: latest}", says: "'/image/digest'"},
