@@ -42,7 +42,12 @@
 {{- if hasKey $ours $option }}
 {{- fail (printf "nodes.options.%s: the chart gives this option itself: see %s" $option (get $ours $option)) }}
 {{- end }}
-- {{ printf "--%s=%s" $option (kindIs "slice" $value | ternary (join "," $value) (toString $value)) | quote }}
+{{- /* Numbers as JSON has them: helm reads 2000000 of a file as a float, whose text is 2e+06. */}}
+{{- $texts := list }}
+{{- range kindIs "slice" $value | ternary $value (list $value) }}
+{{- $texts = append $texts (kindIs "string" . | ternary . (toJson .)) }}
+{{- end }}
+- {{ printf "--%s=%s" $option (join "," $texts) | quote }}
 {{- end }}
 {{- end -}}
 
