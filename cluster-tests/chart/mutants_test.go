@@ -31,7 +31,7 @@ func TestMutants(t *testing.T) {
 		{"_pods.tpl", "automountServiceAccountToken: false", "automountServiceAccountToken: true", "default"},
 		{"_pods.tpl", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "default"},
 		{"_pods.tpl", "runAsNonRoot: true", "runAsNonRoot: false", "default"},
-		{"nodes.yaml", "secret: {secretName: {{ include \"jeton.keySecret\" . }}, defaultMode: 0440}", "secret: {secretName: {{ include \"jeton.keySecret\" . }}}", "default"},
+		{"nodes.yaml", `secret: {secretName: {{ include "jeton.keySecret" . | quote }}, defaultMode: 0440}`, `secret: {secretName: {{ include "jeton.keySecret" . | quote }}}`, "default"},
 		{"scaledown.yaml", `"cluster" "drain"`, `"cluster" "drian"`, "shrinking"},
 		{"scaledown.yaml", `"cluster" "remove"`, `"cluster" "remove" "--forced"`, "shrinking"},
 		{"limits.yaml", `"limits" "apply"`, `"limit" "apply"`, "shrinking"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"helm.sh/helm/v3/pkg/chartutil"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -127,6 +128,54 @@ func TestServer(t *testing.T) {
 			if err := accepts(decoder, o); err != nil {
 				t.Errorf("%s: %v", s.name, err)
 			}
+		}
+	}
+}
+
+// TestTexts has texts that YAML takes for something else, where they are not quoted.
+func TestTexts(t *testing.T) {
+	values, err := chartutil.ReadValues([]byte(`
+nameOverride: "1e3"
+fullnameOverride: "y"
+image: {repository: "true", tag: "1", pullSecrets: ["123"]}
+secrets: {clusterKey: "123", adminTokens: "1e3", gatewayTokens: "null"}
+tls: {secret: "0", gatewaySecret: "1.5"}
+nodes:
+  priorityClassName: "123"
+  zone: {from: fixed, value: "a: b"}
+  persistence: {storageClass: "yes"}
+  nodeSelector: {disk: "1e3"}
+  annotations: {example.com/a: "yes"}
+  options: {rls-config: "#1: x"}
+gateway:
+  enabled: true
+  priorityClassName: "no"
+  secrets: ["123"]
+  document: {proxy: {}}
+limits: {document: {limits: {"1e3": {capacity: 2000000, refill: "1/s"}}}}
+monitoring: {serviceMonitor: {enabled: true}, rules: {enabled: true}, dashboards: {enabled: true}}
+networkPolicy: {monitoring: [{namespaceSelector: {}}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := rendering(loadChart(t), set{values: values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder, said := server(), ""
+	for _, o := range all {
+		said += string(o.text)
+		if strings.HasPrefix(o.GetAPIVersion(), "monitoring.coreos.com/") {
+			continue
+		}
+		if err := accepts(decoder, o); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, want := range []string{`- "--zone=a: b"`, `- "--rls-config=#1: x"`, `storageClassName: "yes"`, "capacity: 2000000\n", `name: "y"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("nothing rendered says %s", want)
 		}
 	}
 }

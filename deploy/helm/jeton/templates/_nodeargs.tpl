@@ -30,7 +30,7 @@
 {{- if eq $n.zone.from "label" }}
 - --zone=$(NODE_ZONE)
 {{- else if eq $n.zone.from "fixed" }}
-- --zone={{ $n.zone.value }}
+- {{ printf "--zone=%s" $n.zone.value | quote }}
 {{- else if eq $n.zone.from "node" }}
 - --config=/etc/jeton/zone/jeton.yaml
 {{- end }}
@@ -59,7 +59,7 @@
 {{- /* Writes the zone of the pod's node where the node reads it. It alone has a token, which may read Nodes. */ -}}
 {{- define "jeton.zoneReader" -}}
 - name: zone
-  image: {{ .Values.nodes.zone.image }}
+  image: {{ .Values.nodes.zone.image | quote }}
   command:
     - sh
     - -euc

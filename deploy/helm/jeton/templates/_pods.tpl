@@ -15,7 +15,7 @@ capabilities: {drop: [ALL]}
 
 {{- /* What all pods have in common. */ -}}
 {{- define "jeton.pod" -}}
-serviceAccountName: {{ include "jeton.fullname" . }}
+serviceAccountName: {{ include "jeton.fullname" . | quote }}
 automountServiceAccountToken: false
 # Kubernetes would give each pod variables such as JETON_PORT, which jeton reads as options.
 enableServiceLinks: false
@@ -24,7 +24,7 @@ securityContext:
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -40,7 +40,7 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -61,7 +61,7 @@ containers:
   {{- include "jeton.operatorContainer" (dict "root" $root "name" (printf "step-%d" $last) "command" (last .commands) "limits" .limits) | nindent 2 }}
 volumes:
   - name: cluster-key
-    secret: {secretName: {{ include "jeton.keySecret" $root }}, defaultMode: 0440}
+    secret: {secretName: {{ include "jeton.keySecret" $root | quote }}, defaultMode: 0440}
   {{- if .limits }}
   - name: limits
     configMap: {name: {{ include "jeton.fullname" $root }}-limits}
@@ -70,7 +70,7 @@ volumes:
 
 {{- define "jeton.operatorContainer" -}}
 - name: {{ .name }}
-  image: {{ include "jeton.image" .root }}
+  image: {{ include "jeton.image" .root | quote }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
   args:
     {{- range .command }}
