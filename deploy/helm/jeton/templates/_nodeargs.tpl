@@ -37,7 +37,8 @@
 {{- $ours := dict "node-name" "the pod's name" "advertise" "the pod's name in DNS" "data" "nodes.persistence" "expect" "nodes.founders" "join" "nodes.founders"
   "listen-grpc" "7700" "listen-gossip" "7701" "listen-http" "7702" "listen-raft" "7703" "replicas" "nodes.replication" "durability" "nodes.durability"
   "log-level" "nodes.logLevel" "admin-token-file" "secrets.adminTokens" "cluster-key-file" "secrets.clusterKey" "limits" "limits.document"
-  "tls-cert" "tls.secret" "tls-key" "tls.secret" "tls-ca" "tls.secret" "zone" "nodes.zone" "config" "nodes.options" "check" "jeton serve" "insecure" "secrets" }}
+  "tls-cert" "tls.secret" "tls-key" "tls.secret" "tls-ca" "tls.secret" "zone" "nodes.zone" "config" "nodes.options" "insecure" "secrets"
+  "check" "jeton serve, which starts no node with it" "help" "jeton serve, which starts no node with it" }}
 {{- range $option, $value := $n.options }}
 {{- if hasKey $ours $option }}
 {{- fail (printf "nodes.options.%s: the chart gives this option itself: see %s" $option (get $ours $option)) }}
