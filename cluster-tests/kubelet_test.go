@@ -132,6 +132,7 @@ type kubelet struct {
 	binary   string
 	dir      string
 	manifest manifest
+	made     manifest          // the rendering that the Secrets are from, which are made once
 	secrets  map[string]string // what the fields of Secrets have in them
 	pods     map[string]*pod
 	names    *nameServer
@@ -153,7 +154,7 @@ func inDNS(pod string) string { return pod + ".jeton-nodes.limits.svc.cluster.lo
 // newKubelet is one without pods.
 func newKubelet(t *testing.T, lab *network.Lab, binary string, m manifest) *kubelet {
 	t.Helper()
-	k := &kubelet{T: t, lab: lab, binary: binary, dir: t.TempDir(), manifest: m, pods: map[string]*pod{}, secrets: map[string]string{
+	k := &kubelet{T: t, lab: lab, binary: binary, dir: t.TempDir(), manifest: m, made: m, pods: map[string]*pod{}, secrets: map[string]string{
 		"cluster.key": "the secret of this cluster", "tokens": "the-token-of-an-operator",
 	}}
 	k.names = serveNames(t, lab.Router("dns"))
@@ -169,7 +170,7 @@ func (k *kubelet) volume(pod string, spec podSpec, name string) string {
 		switch {
 		case v.Name != name:
 		case v.Secret.SecretName != "":
-			for field := range k.manifest.find(k.T, "Secret", v.Secret.SecretName).Data {
+			for field := range k.made.find(k.T, "Secret", v.Secret.SecretName).Data {
 				files[field] = k.secrets[field]
 			}
 		default:

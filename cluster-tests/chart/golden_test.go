@@ -63,34 +63,41 @@ func difference(want, got string) string {
 	return "one of them ends early"
 }
 
-// The Secrets stay what they are once they are there, and are no others each time the chart is rendered.
+// Secrets are made where they are not there, outside of the release: no upgrade and no rollback writes them again.
 func TestSecretsAreMadeOnce(t *testing.T) {
-	c, gateways := loadChart(t), map[string]any{"gateway": map[string]any{"enabled": true, "document": map[string]any{"proxy": map[string]any{}}}}
-	field := func(there cluster, name, field string) string {
+	c, values := loadChart(t), map[string]any{"gateway": map[string]any{"enabled": true, "document": map[string]any{"proxy": map[string]any{}}}}
+	made := func(there cluster) map[string]string {
 		t.Helper()
-		all, err := rendering(c, set{there: there, values: gateways})
+		all, err := rendering(c, set{values: values, there: there})
 		if err != nil {
 			t.Fatal(err)
 		}
+		secrets := map[string]string{}
 		for _, o := range all {
-			if o.GetKind() == "Secret" && o.GetName() == name {
-				if o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
-					t.Errorf("%s goes with the release", o)
-				}
-				return o.Object["data"].(map[string]any)[field].(string)
+			if o.GetKind() != "Secret" {
+				continue
+			}
+			says := o.GetAnnotations()
+			if says["helm.sh/hook"] != "pre-install,pre-upgrade" || says["helm.sh/hook-delete-policy"] != "hook-failed" || says["helm.sh/resource-policy"] != "keep" {
+				t.Errorf("%s is the release's, or goes with it: %v", o, says)
+			}
+			for field, value := range o.Object["data"].(map[string]any) {
+				secrets[o.GetName()+" "+field] = value.(string)
 			}
 		}
-		t.Fatalf("there is no Secret %s", name)
-		return ""
+		return secrets
 	}
-	for _, s := range [][2]string{{"jeton-cluster-key", "cluster.key"}, {"jeton-admin-tokens", "tokens"}, {"jeton-gateway-tokens", "tokens"}} {
-		first, second := field(cluster{}, s[0], s[1]), field(cluster{}, s[0], s[1])
-		if first == second || len(first) < 43 {
-			t.Errorf("%s is made twice as %q and %q: want 32 bytes at random", s[0], first, second)
+	first, second := made(nil), made(nil)
+	for _, name := range []string{"jeton-cluster-key cluster.key", "jeton-admin-tokens tokens", "jeton-gateway-tokens tokens"} {
+		if first[name] == second[name] || len(first[name]) < 43 {
+			t.Errorf("%s is made twice as %q and %q: want 32 bytes at random", name, first[name], second[name])
 		}
-		if kept := field(ofNodes(3), s[0], s[1]); kept != old {
-			t.Errorf("%s becomes %q at an upgrade", s[0], kept)
-		}
+	}
+	if again := made(ofNodes(3)); len(again) > 0 {
+		t.Errorf("an upgrade makes Secrets that are there: %v", again)
+	}
+	if later := made(ofNodes(3)[:3]); len(later) != 1 || later["jeton-gateway-tokens tokens"] == "" {
+		t.Errorf("an upgrade that brings gateways makes %v, want their tokens", later)
 	}
 	if _, err := rendering(c, set{there: ofNodes(3)[:1]}); err == nil || !strings.Contains(err.Error(), "the Secret jeton-cluster-key is gone") {
 		t.Errorf("a lost key is made anew beside nodes that run: %v", err)

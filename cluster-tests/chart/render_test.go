@@ -66,9 +66,6 @@ func (c cluster) GetClientFor(apiVersion, kind string) (dynamic.NamespaceableRes
 	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, there...).Resource(resource), true, nil
 }
 
-// old is what the Secrets of ofNodes have in them.
-const old = "dGhlIG9sZCBvbmUsIHdoaWNoIHN0YXlzIGFzIGl0IGlzIG5vdw=="
-
 // ofNodes is a cluster in which so many nodes run.
 func ofNodes(n int64) cluster {
 	there := func(apiVersion, kind, name, field string, value any) *unstructured.Unstructured {
@@ -78,9 +75,9 @@ func ofNodes(n int64) cluster {
 	}
 	return cluster{
 		there("apps/v1", "StatefulSet", "jeton", "spec", map[string]any{"replicas": n}),
-		there("v1", "Secret", "jeton-cluster-key", "data", map[string]any{"cluster.key": old}),
-		there("v1", "Secret", "jeton-admin-tokens", "data", map[string]any{"tokens": old}),
-		there("v1", "Secret", "jeton-gateway-tokens", "data", map[string]any{"tokens": old}),
+		there("v1", "Secret", "jeton-cluster-key", "data", map[string]any{"cluster.key": "a2V5"}),
+		there("v1", "Secret", "jeton-admin-tokens", "data", map[string]any{"tokens": "dG9rZW4="}),
+		there("v1", "Secret", "jeton-gateway-tokens", "data", map[string]any{"tokens": "dG9rZW4="}),
 	}
 }
 
