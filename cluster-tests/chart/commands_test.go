@@ -94,6 +94,7 @@ func files(dir string, all []object) error {
 	put("limits.yaml", "limits: {api: {capacity: 1, refill: 1/s}}")
 	put("/etc/jeton/zone/jeton.yaml", "zone: \"west\"\n") // as the init container writes it
 	put("/etc/jeton/admin/tokens", strings.Repeat("token", 6))
+	put("/etc/jeton/secrets/redis-tokens/tokens", strings.Repeat("redis", 6))
 	put("/etc/jeton/secrets/token-of-gateways/token", strings.Repeat("other", 6))
 	put("/etc/jeton/cluster/cluster.key", strings.Repeat("key", 10))
 	put("/etc/jeton/secrets/api-keys/keys.jsonl", "# no key yet\n")

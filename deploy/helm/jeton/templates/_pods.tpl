@@ -44,6 +44,20 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{- /* Files of Secrets, of .Values.nodes.secrets or .Values.gateway.secrets: where they are, and the volumes. */ -}}
+{{- define "jeton.secretMounts" -}}
+{{- range . }}
+- {name: secret-{{ . }}, mountPath: /etc/jeton/secrets/{{ . }}, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "jeton.secretVolumes" -}}
+{{- range . }}
+- name: secret-{{ . }}
+  secret: {secretName: {{ . | quote }}, defaultMode: 0440}
+{{- end }}
+{{- end -}}
+
 {{- /* A pod that asks nodes as an operator, with the cluster key, and ends: (dict "root" $ "commands" (list (list "cluster" "status"))). The commands run one after
 another. */ -}}
 {{- define "jeton.operatorPod" -}}
