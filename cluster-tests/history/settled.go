@@ -113,5 +113,8 @@ func (t *tab) wronglySettled(b *bucket, first, s *Call) string {
 			return ""
 		}
 	}
+	if charged >= t.hold.Cost && !b.versions[0].durable() {
+		return "" // its line was given up, of which nothing comes back
+	}
 	return fmt.Sprintf("%d were charged, and no settlement for good had said so", charged)
 }
