@@ -6,16 +6,16 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Text makes s, which may come from outside, such as the path of a request or the name of another node, safe to print within a
 // line in a terminal. It is s itself if all of it is printable, and otherwise s quoted as in Go, without control characters
 // (C0 and C1), line feeds, or characters that change the direction of writing.
 func Text(s string) string {
-	for _, r := range s { // also for invalid UTF-8: some terminals take single bytes for control characters
-		if !strconv.IsPrint(r) || r == '\uFFFD' {
-			return strconv.Quote(s)
-		}
+	unprintable := func(r rune) bool { return !strconv.IsPrint(r) }
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, unprintable) { // some terminals take single bytes for control characters
+		return strconv.Quote(s)
 	}
 	return s
 }

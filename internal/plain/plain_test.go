@@ -27,7 +27,8 @@ func TestPlain(t *testing.T) {
 		"\u2066a":             `"\u2066a"`,
 		"a\u00a0b":            `"a\u00a0b"`,
 		"\U000e0001":          `"\U000e0001"`,
-		"\uFFFD":              `"�"`,
+		"\uFFFD":              "\uFFFD", // also in what was shown of something once before
+		"\uFFFD\x9b":          `"�\x9b"`,
 	} {
 		if got := plain.Text(in); got != want {
 			t.Errorf("%q is shown as %s, want %s", in, got, want)
@@ -38,6 +39,7 @@ func TestPlain(t *testing.T) {
 func FuzzPlain(f *testing.F) {
 	f.Add(hostile)
 	f.Add("/v1/items")
+	f.Add("\uFFFD")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := plain.Text(s)
 		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
