@@ -5,9 +5,12 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/alecthomas/chroma/v2"
 	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/dlclark/regexp2/v2"
 )
 
 // classOf is how a part of code looks. What has no class is plain.
@@ -34,6 +37,10 @@ func classOf(token chroma.TokenType) string {
 // languages are those that are highlighted. Code of others, and output of programs, is plain.
 var languages = []string{"console", "go", "json", "python", "sh", "ts", "yaml"}
 
+// patient gives an expression of a lexer five seconds and more. One that gets no processor for the 250 ms of chroma counts as one that does not
+// match, and the page then looks otherwise each time.
+var patient = sync.OnceFunc(func() { regexp2.SetTimeoutCheckPeriod(5 * time.Second) })
+
 // highlighted is code as HTML: its very text, parts of which have a class. A part ends where its line does.
 func highlighted(code, language string) string {
 	if !slices.Contains(languages, language) {
@@ -42,6 +49,7 @@ func highlighted(code, language string) string {
 	if language == "yaml" {
 		return highlightedYAML(code)
 	}
+	patient()
 	lexer := lexers.Get(language)
 	tokens, err := chroma.Tokenise(lexer, &chroma.TokeniseOptions{State: "root"}, code)
 	if err != nil {

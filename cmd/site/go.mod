@@ -8,4 +8,4 @@ require (
 	golang.org/x/net v0.60.0
 )
 
-require github.com/dlclark/regexp2/v2 v2.2.1 // indirect
+require github.com/dlclark/regexp2/v2 v2.2.1
