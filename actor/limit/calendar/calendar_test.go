@@ -291,6 +291,7 @@ func FuzzNew(f *testing.F) {
 	f.Add("year", newYork, "02-29", int64(math.MaxInt64))
 	f.Add("week", lordHowe, "sunday", int64(math.MinInt64))
 	f.Add("day", "../x", "24", int64(0))
+	f.Add("month", strings.Repeat("R", 4000), "1", int64(-72))
 	f.Fuzz(func(t *testing.T, per, zone, anchor string, at int64) {
 		c, err := New(per, zone, anchor)
 		if err != nil {
