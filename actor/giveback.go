@@ -64,11 +64,13 @@ func (m *mail) returned(a *actor, i int, took bool) {
 	}
 }
 
-// settledFor has the request of a hold decided anew if it is repeated, once something of the hold has come back.
+// settledFor notes at the requests of holds what settlements say of these.
 func (m *mail) settledFor(a *actor) {
+	if a.requests == nil {
+		return
+	}
 	for i := range m.other.settles {
-		if s := &m.other.settles[i]; a.requests != nil && s.Settled.Returned > 0 {
-			a.requests.settled(s.Held)
-		}
+		s := &m.other.settles[i]
+		a.requests.settled(s.Held, &s.Settled)
 	}
 }

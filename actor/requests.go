@@ -204,32 +204,42 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 	return attached
 }
 
-// returned forgets the requests that were answered with r: its admission was given back, so they are decided anew.
-func (rs *requests) returned(r *limit.Receipt) {
-	rs.forgetThose(func(d *limit.Decision) bool {
-		return slices.ContainsFunc(d.Receipts, func(own limit.Receipt) bool {
-			return own.Serial == r.Serial && own.Limit == r.Limit && own.Generation == r.Generation
+// returned forgets the requests that were answered with p: its admission was given back, so they are decided anew.
+func (rs *requests) returned(p *limit.Receipt) {
+	rs.answered = slices.DeleteFunc(rs.answered, func(r *request) bool {
+		given := slices.ContainsFunc(r.decision.Receipts, func(own limit.Receipt) bool {
+			return own.Serial == p.Serial && own.Limit == p.Limit && own.Generation == p.Generation
 		})
-	})
-}
-
-// settled forgets the request that was answered with a hold of which something came back.
-func (rs *requests) settled(held limit.Held) {
-	rs.forgetThose(func(d *limit.Decision) bool {
-		return d.Hold != nil && slices.ContainsFunc(d.Hold.Limits, func(own limit.Held) bool {
-			return own.ID == held.ID && own.Limit == held.Limit && own.Generation == held.Generation
-		})
-	})
-}
-
-// forgetThose forgets the requests whose answers are meant.
-func (rs *requests) forgetThose(are func(*limit.Decision) bool) {
-	rs.answered = slices.DeleteFunc(rs.answered, func(q *request) bool {
-		if !are(&q.decision) {
-			return false
+		if given {
+			rs.remove(r)
 		}
-		rs.remove(q)
-		return true
+		return given
+	})
+}
+
+// settled is for a settlement of a hold. The request that was answered with it is forgotten if something came back, and is told the same again for as
+// long as the hold lasts now. It is one of the newest as a rule.
+func (rs *requests) settled(held limit.Held, now *limit.SettledLimit) {
+	for i := len(rs.answered) - 1; i >= 0; i-- {
+		r := rs.answered[i]
+		if !r.has(held) {
+			continue
+		}
+		if now.Returned > 0 {
+			rs.remove(r)
+			rs.answered = slices.Delete(rs.answered, i, i+1)
+		} else if r.ends != math.MaxInt64 {
+			r.ends = max(r.ends, now.Until)
+		}
+		return
+	}
+}
+
+// has says whether the answer is that hold.
+func (r *request) has(held limit.Held) bool {
+	h := r.decision.Hold
+	return h != nil && slices.ContainsFunc(h.Limits, func(own limit.Held) bool {
+		return own.ID == held.ID && own.Limit == held.Limit && own.Generation == held.Generation
 	})
 }
 

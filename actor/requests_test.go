@@ -357,6 +357,35 @@ limits:
 	}
 }
 
+// A hold that was lengthened is told again for as long as it lasts now.
+func TestRepeatedWhileTheHoldWasLengthened(t *testing.T) {
+	const limits = `
+limits:
+  line: {capacity: 20, refill: 20/10m, hold: 1m, on_expiry: free}
+  window: {algorithm: fixed-window, limit: 20, window: 1h, hold: 1m, on_expiry: free}
+`
+	for _, name := range []string{"line", "window"} {
+		synctest.Test(t, func(t *testing.T) {
+			now := clock.New().Now
+			s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(document(t, limits))})
+			r := named("x", limit.Request{Key: "k", Cost: 10, Hold: 2 * time.Second, Limits: []limit.Ref{limit.Named(name)}})
+			first := decide(t, s, r)
+			pass(time.Second)
+			if _, err := s.Settle(t.Context(), limit.Settlement{Hold: *first.Hold, Open: true, For: 20 * time.Second}); err != nil {
+				t.Fatal(err)
+			}
+			pass(2 * time.Second)
+			if again := decide(t, s, r); !reflect.DeepEqual(again, first) {
+				t.Errorf("%s: while it lasts it is told %+v, at first %+v", name, again, first)
+			}
+			pass(20 * time.Second)
+			if again := decide(t, s, r); !again.Allowed || again.Hold.Limits[0].ID == first.Hold.Limits[0].ID {
+				t.Errorf("%s: once it is over it is told %+v", name, again)
+			}
+		})
+	}
+}
+
 // TestReturnForgetsTheRequest has a caller return what it was admitted and ask again with the same id: told once more what
 // was answered, it would have the work for nothing.
 func TestReturnForgetsTheRequest(t *testing.T) {

@@ -74,7 +74,7 @@ func (b *bucket) forgetSpent() {
 		r.forgetMade()
 	}
 	if hs := b.lineHolds(); hs != nil {
-		hs.leaveLine()
+		hs.forgetLine()
 	}
 }
 

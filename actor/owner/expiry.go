@@ -81,19 +81,17 @@ func (b *bucket) movedOn(now int64) *bucket {
 	return &then
 }
 
-// giveBackHold makes credit of what the hold has taken more than it takes at now. Of line that was given up it stays charged in full.
+// giveBackHold makes credit of what the hold has taken more than it takes at now.
 func (b *bucket) giveBackHold(h *lineHold, now int64) {
-	x, over := b.extra, h.charged-h.due(now)
-	if over <= 0 || h.overAt > 0 {
-		return
-	}
-	if h.stretch != x.holds.stretch {
-		if h.stretch < x.holds.back || !h.top().After(limit.At(b.rule.Begin(now))) {
-			h.charged -= over // it has come back by itself
-		}
+	over := h.charged - h.due(now)
+	if over <= 0 {
 		return
 	}
 	h.charged -= over
+	if h.stretch != b.extra.holds.stretch {
+		return // it has come back by itself
+	}
+	x := b.extra
 	if x.returns == nil {
 		x.returns = &returns{}
 	}

@@ -694,41 +694,6 @@ func TestHoldsOfOthersGiveBackAfterACharge(t *testing.T) {
 	}
 }
 
-// Nothing comes back of line that was given up: a hold of before another plan was asked for, and one that was charged beyond by another plan.
-// Whoever settles is told so, as often as it asks, also when the bucket is full.
-func TestNothingComesBackOfLineGivenUp(t *testing.T) {
-	rules := planned(t, limit.Limit{
-		Name: "pool", Capacity: 100, Refill: limit.Refill{Tokens: 1, Per: 4 * time.Second}, Holds: limit.Holds{Longest: time.Minute},
-	}, "{small: {capacity: 40, refill: 1/5s}}")
-	own, small := rules[0], rules[1]
-	for name, story := range map[string]func(a *stage) (limit.Hold, *limit.Rule){
-		"another plan was asked for": func(a *stage) (limit.Hold, *limit.Rule) {
-			h := a.holds(10, 60*second, own)
-			a.decision(a.check(0, small))
-			return h, own
-		},
-		"charged by another plan": func(a *stage) (limit.Hold, *limit.Rule) {
-			h := a.holds(10, 60*second, small)
-			a.decision(a.check(0, own))
-			a.settles(h, limit.Settlement{Used: 12, Open: true}, small)
-			return h, small
-		},
-	} {
-		a := newTroupe(t, 3).enter('A')
-		h, rule := story(a)
-		before := a.left(own)
-		first := a.settles(h, limit.Settlement{Used: 2}, rule)[0]
-		if left := a.left(own); left != before || first.Returned != 0 || first.Charged < 10 {
-			t.Errorf("%s: told that %d came back and %d are charged; %d are left, and %d before", name, first.Returned, first.Charged, left, before)
-		}
-		a.pass(500 * second)
-		a.decision(a.check(1, own)) // finds a full bucket
-		if again := a.settles(h, limit.Settlement{Used: 2}, rule)[0]; again.Returned != 0 || again.Charged != first.Charged {
-			t.Errorf("%s: again it is told that %d came back and %d are charged", name, again.Returned, again.Charged)
-		}
-	}
-}
-
 // What was used beyond a hold of a larger plan may lie further ahead than the bucket of the smaller one reaches, which was asked for last. It is
 // charged, and whoever waits behind it is served.
 func TestSettlementReachesByItsOwnPlan(t *testing.T) {

@@ -20,7 +20,6 @@ type lineHolds struct {
 	reuses  int         // pieces that those of byID have spent again
 	expire  int64       // no hold that is freed then expires earlier; math.MaxInt64 for none
 	stretch uint64      // of line: goes up when nothing spent before can be given back
-	back    uint64      // what was spent in earlier stretches than this one has come back by itself: then the bucket was full
 	pruneAt int         // how many there are when prune looks again
 	pruned  int64       // when it looked last
 }
@@ -148,14 +147,8 @@ func (hs *lineHolds) giveBack(now int64) bool {
 	return false
 }
 
-// forgetLine is for a bucket whose line was given up: nothing of what was spent before can be given back.
+// forgetLine is for a bucket whose line was given up, or has come back by itself: nothing of what was spent before can be given back.
 func (hs *lineHolds) forgetLine() { hs.stretch++ }
-
-// leaveLine is for a bucket whose line has come back by itself.
-func (hs *lineHolds) leaveLine() {
-	hs.stretch++
-	hs.back = hs.stretch
-}
 
 // due is how many tokens the hold takes at now.
 func (h *lineHold) due(now int64) int64 {
@@ -222,15 +215,6 @@ func (hs *lineHolds) addLine(h *lineHold, more spent) {
 		hs.reuses += len(more.reuses) - len(h.reuses)
 	}
 	h.spent, h.stretch = more, hs.stretch
-}
-
-// top is where the last of what was spent ends.
-func (s *spent) top() limit.Pos {
-	top := s.end
-	for _, p := range s.reuses {
-		top = limit.Later(top, p.end)
-	}
-	return top
 }
 
 // cut takes up to length off the end of what was spent.

@@ -269,28 +269,6 @@ func again(change func(*history.Call)) func(*history.History) bool {
 	}
 }
 
-// charged has a hold that was settled once, for at least two less than it held, charged by what it held.
-func charged(by func(granted int64) int64) func(*history.History) bool {
-	return func(h *history.History) bool {
-		granted, settles := map[string]int64{}, map[string][]*history.Call{}
-		for i := range h.Calls {
-			switch c := &h.Calls[i]; {
-			case isHeld(c):
-				granted[c.Hold.ID] = c.Cost
-			case c.Kind == history.KindSettle:
-				settles[c.Hold.ID] = append(settles[c.Hold.ID], c)
-			}
-		}
-		for id, all := range settles {
-			if c := all[0]; len(all) == 1 && isSettled(c) && c.Cost == c.Hold.Charged && c.Cost+1 < granted[id] {
-				c.Hold.Charged = by(granted[id])
-				return true
-			}
-		}
-		return false
-	}
-}
-
 // holding are histories of a limit of 20 that takes holds, asked for more than it admits.
 func holding(one history.Limit, expiry string) scene {
 	one.Name, one.Capacity, one.Holds, one.Debt = "api", 20, expiry, 8
@@ -476,8 +454,6 @@ func plantsOfHolds() []plant {
 		{"settled", "charged less than any settlement has said", line, edits(func(c *history.Call) bool {
 			return isSettled(c) && c.Cost == 1 && c.Hold.Charged == 1
 		}, func(c *history.Call) { c.Hold.Charged = 0 }), "no settlement for good had said so"},
-		{"settled", "charged more than was used, and not in full", line, charged(func(granted int64) int64 { return granted - 1 }), "no settlement for good had said so"},
-		{"settled", "charged in full where all comes back", log, charged(func(granted int64) int64 { return granted }), "no settlement for good had said so"},
 		{"settled", "charged more than any settlement has said", budget, edited(isSettled, func(_ *history.History, c *history.Call) {
 			c.Hold.Charged = 100
 		}), "no settlement had said so"},

@@ -107,13 +107,9 @@ func (t *tab) wronglySettled(b *bucket, first, s *Call) string {
 	if first != nil && first.Hold.Charged != charged && (charged != s.Cost || s.Cost == first.Cost && !t.earlier(first)) {
 		return fmt.Sprintf("a settlement charged %d, and another one of the same hold %d", first.Hold.Charged, charged)
 	}
-	stays := !b.versions[0].durable() // what was charged before: of a line that is given up nothing comes back
-	if stays && charged >= t.hold.Cost {
-		return ""
-	}
 	for _, o := range t.settles {
 		less := charged < o.Cost && b.bounded() && (o.Cost > t.hold.Cost || b.versions[0].Holds == Free)
-		if (!o.Hold.Open || stays) && o.Start <= s.End && (charged == o.Cost || less) {
+		if !o.Hold.Open && o.Start <= s.End && (charged == o.Cost || less) {
 			return ""
 		}
 	}

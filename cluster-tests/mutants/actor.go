@@ -173,9 +173,9 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "a request of a settled hold is told again",
 			Why:  "what a settlement gives back may be another's; whoever is told the same hold for its id works without being charged",
 			Edits: []Edit{{
-				File: "actor/giveback.go",
-				Old:  "a.requests != nil && s.Settled.Returned > 0",
-				New:  "a.requests != nil && s.Settled.Returned < 0",
+				File: "actor/requests.go",
+				Old:  "if now.Returned > 0 {",
+				New:  "if now.Returned < 0 {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestSettlementForgetsTheRequest$", Says: `it is told what was settled`}},
 		},

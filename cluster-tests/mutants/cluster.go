@@ -97,6 +97,16 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryBesideSuccessors$", Says: `are taken for the lost ones`}},
 		},
 		{
+			Name: "a recovery by a removal that nobody agreed on",
+			Why:  "a leader that was cut off may have written into its log that a node is removed, which lives and has agreed on more with others since; taken for removed, it is not asked, and there are two clusters",
+			Edits: []Edit{{
+				File: "ring/cluster/recovery/survey.go",
+				Old:  "server.Voter && removed && !sure {",
+				New:  "server.Voter && removed && !sure && false {",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryBesideARemovalThatNobodyAgreedOn$", Says: `it is done`}},
+		},
+		{
 			Name: "a recovery removes whom nobody let in",
 			Why:  "a node that is no member by what is agreed cannot be removed by it; a recovery that names it would agree on nothing",
 			Edits: []Edit{

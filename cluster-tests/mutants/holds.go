@@ -277,26 +277,6 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestHoldOfBeforeTheBucketWasFull", `are left`)},
 		},
 		{
-			Name: "line that was given up is told to have come back",
-			Why:  "of line that was given up, for another plan's numbers, nothing comes back; whoever settles must not be told otherwise",
-			Edits: []Edit{{
-				File: "actor/owner/expiry.go",
-				Old:  "!h.top().After(limit.At(b.rule.Begin(now)))",
-				New:  "over > 0",
-			}},
-			Caught: []Hunt{story("TestNothingComesBackOfLineGivenUp", `told that 8 came back and 2 are charged`)},
-		},
-		{
-			Name: "a settled hold that is settled again comes back",
-			Why:  "whoever repeats a settlement is told what it was told at first, also when the line of the hold has come back by itself since",
-			Edits: []Edit{{
-				File: "actor/owner/expiry.go",
-				Old:  "if over <= 0 || h.overAt > 0 {",
-				New:  "if over <= 0 {",
-			}},
-			Caught: []Hunt{story("TestNothingComesBackOfLineGivenUp", `again it is told that 8 came back`)},
-		},
-		{
 			Name: "what was left behind comes back",
 			Why:  "by the time at which the last check begins that waited, all line before has come back by itself; what a hold or a receipt brings back of it after that is there twice",
 			Edits: []Edit{{

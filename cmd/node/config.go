@@ -251,10 +251,13 @@ func (c *Config) checkJoin() error {
 // alone says whether the node is one that no other ever joins.
 func (c *Config) alone() bool { return c.ListenGossip == "" }
 
-// isMember says whether the disk tells that the node belongs to a cluster, or founds one with limits that it has written down.
+// isMember says whether the disk tells that the node belongs to a cluster, is to go back to its own, or founds one with limits that it has written down.
 func (c *Config) isMember() bool {
 	if c.alone() {
 		return false
+	}
+	if _, err := c.FS.Stat(c.FS.PathJoin(c.Data, rejoinFile)); err == nil {
+		return true
 	}
 	_, id, err := joining.Look(folder.Of(c.FS, clusterDir(c.Data)))
 	return err == nil && id != ""

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // TestLimitsFileThatDiffers: a node that is started with another limits file than the cluster has in force names the limits, and
@@ -114,6 +116,12 @@ func TestWrongLimitsFile(t *testing.T) {
 		if _, _, err := start(t.TempDir(), loopback, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: an empty node that is to join starts: %v", what, err)
 		}
+	}
+	if err := Renew(vfs.Default, data); err != nil {
+		t.Fatal(err)
+	}
+	if _, said, err := start(data, loopback, "127.0.0.1:1"); err != nil || !strings.Contains(said, file) {
+		t.Errorf("a member that has deleted an old copy of its data does not start: %v; it is logged that %s", err, said)
 	}
 }
 

@@ -173,7 +173,7 @@ func (c *Cluster) isAlive(ctx context.Context, n agreed.Node) bool {
 	ctx, cancel := context.WithTimeout(ctx, removalPing)
 	defer cancel()
 	p, err := c.health.Ping(ctx, c.directory.AddressOfNode(n))
-	return err == nil && p.ID == n.ID
+	return err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err)
 }
 
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names

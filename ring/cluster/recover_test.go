@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -420,4 +421,63 @@ func letInByTheLost(t *testing.T) (left, late *chair, lost []*chair) {
 		return d.Alive && d.Cluster == left.cluster.State().Cluster.String()
 	})
 	return left, late, lost
+}
+
+// A leader that was cut off has a removal in its log, on which nobody has agreed. Then another node is lost. The one that its log removes lives, and
+// has agreed on limits meanwhile: no recovery is made without it, by a log that does not know of them, unless it is named as lost too and does not answer.
+func TestRecoveryBesideARemovalThatNobodyAgreedOn(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	startAll(all...)
+	left := leads(all...)
+	for _, ch := range all {
+		ch.members(3)
+	}
+	others := slices.DeleteFunc(slices.Clone(all), func(ch *chair) bool { return ch == left })
+	lost, lives := others[0], others[1]
+	cutRaft(t, left)
+	writeAlone(t, left, agreed.Command{Remove: &agreed.Remove{ID: lives.config.ID, Force: true}})
+	propose(t, others, agreed.Command{SetLimits: &agreed.SetLimits{Base: lost.cluster.State().LimitsVersion, Limits: []byte("limits: {agreed: {capacity: 1, refill: 1/s}}\n")}})
+	lives.soon("it has heard of the limits", func() bool { return strings.Contains(string(lives.cluster.State().Limits), "agreed") })
+	lost.stop()
+	cutRaft(t, lives)
+	healRaft(t, left)
+	left.soon("it hears no leader", func() bool {
+		_, _, known := left.cluster.agreement.Leader()
+		return !known
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if done, err := left.cluster.Recover(ctx, []string{lost.config.Name}); err == nil {
+		t.Fatalf("without %s, which lives and is not named, it is done: %+v", lives.config.Name, done)
+	}
+	if _, err := left.cluster.Recover(t.Context(), []string{lost.config.Name, lives.config.Name}); !errors.Is(err, message.ErrAlive) {
+		t.Fatalf("with %s, which lives, among the lost: %v", lives.config.Name, err)
+	}
+	lives.stop()
+	if _, err := left.cluster.Recover(t.Context(), []string{lost.config.Name, lives.config.Name}); err != nil {
+		t.Errorf("both are lost: %v", err)
+	}
+	left.members(1)
+}
+
+// writeAlone writes a command behind the end of a node's raft log, as a leader does that nobody hears.
+func writeAlone(t *testing.T, ch *chair, c agreed.Command) {
+	t.Helper()
+	log := ch.cluster.agreement.Log()
+	last, err := log.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entry raft.Log
+	if err := log.GetLog(last, &entry); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.StoreLog(&raft.Log{Index: last + 1, Term: entry.Term, Type: raft.LogCommand, Data: text}); err != nil {
+		t.Fatal(err)
+	}
 }

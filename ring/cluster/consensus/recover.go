@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/folder"
 )
@@ -140,6 +141,8 @@ type Supposition struct {
 	State   *agreed.State
 	Servers []Server // that raft has then
 	End     LogEnd
+	// Removed are the nodes that entries of the log remove, as they were before.
+	Removed map[ring.NodeID]agreed.Node
 }
 
 // Supposed is what this node's log comes to. Raft may run.
@@ -167,7 +170,7 @@ func (d *disk) contents() (Supposition, error) {
 	if err != nil {
 		return Supposition{}, err
 	}
-	s := Supposition{State: found.state, Servers: serversOf(found.configuration), End: covered}
+	s := Supposition{State: found.state, Servers: serversOf(found.configuration), End: covered, Removed: map[ring.NodeID]agreed.Node{}}
 	for index := covered.Index + 1; index <= last; index++ {
 		var entry raft.Log
 		if err := d.logs.GetLog(index, &entry); err != nil {
@@ -183,10 +186,23 @@ func (d *disk) contents() (Supposition, error) {
 				return Supposition{}, fmt.Errorf("entry %d of the log: %w", index, err)
 			}
 			if next, err := c.Apply(s.State); err == nil { // a refused one has changed nothing
+				s.noteRemoved(next)
 				s.State = next
 			}
 		default:
 		}
 	}
 	return s, nil
+}
+
+// noteRemoved notes the nodes that the next state is without.
+func (s *Supposition) noteRemoved(next *agreed.State) {
+	if len(next.Removed) == len(s.State.Removed) {
+		return
+	}
+	for id, n := range s.State.Nodes {
+		if _, removed := next.Removed[id]; removed {
+			s.Removed[id] = n
+		}
+	}
 }

@@ -103,15 +103,15 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 	if !s.Founded() {
 		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know the state of the cluster; run the recovery on another surviving node", message.ErrUnreachable)
 	}
-	gone, err := r.goneNodes(ctx, s, lost)
+	gone, err := r.goneNodes(ctx, own, lost)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
-	known, err := r.survey(ctx, s, gone)
+	known, err := r.survey(ctx, own, gone)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
-	raftLost := known.majorityLost(s, gone)
+	raftLost := r.majorityLost(known, own, gone)
 	if err := r.mayRecover(known, raftLost); err != nil {
 		return agreed.Recovery{}, err
 	}
@@ -126,7 +126,7 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 		_, err := message.AskLeader[message.Nothing](ctx, r.config.Leader, message.KindRecover, recoverRequest{Recover: *what, By: by})
 		return done, err
 	}
-	if err := r.recoverRaft(ctx, s, gone, own.End, &agreed.Command{Recover: what, By: by}); err != nil {
+	if err := r.recoverRaft(ctx, own, gone, &agreed.Command{Recover: what, By: by}); err != nil {
 		return agreed.Recovery{}, err
 	}
 	r.config.Assert()
@@ -172,10 +172,10 @@ func (r *Recoverer) answerRecover(ctx context.Context, q recoverRequest) (messag
 }
 
 // goneNodes are the lost nodes that were not removed before. It is refused if one of them answers.
-func (r *Recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []string) (map[ring.NodeID]agreed.Node, error) {
+func (r *Recoverer) goneNodes(ctx context.Context, own consensus.Supposition, lost []string) (map[ring.NodeID]agreed.Node, error) {
 	gone := map[ring.NodeID]agreed.Node{}
 	for _, name := range lost {
-		nodes, err := r.named(ctx, s, name)
+		nodes, err := r.named(ctx, own, name)
 		if err != nil {
 			return nil, err
 		}
@@ -194,11 +194,13 @@ func (r *Recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []strin
 	return gone, nil
 }
 
-// named are the nodes of a name or an id that were not removed before: a member, and those of whom only gossip tells. Who waits with a new
-// disk, under the name of one that is lost, is another node.
-func (r *Recoverer) named(ctx context.Context, s *agreed.State, node string) ([]agreed.Node, error) {
+// named are the nodes of a name or an id that were not removed before: a member, those of whom only gossip tells, and those who may not be removed
+// yet. Who waits with a new disk, under the name of one that is lost, is another node.
+func (r *Recoverer) named(ctx context.Context, own consensus.Supposition, node string) ([]agreed.Node, error) {
+	s := own.State
 	n, err := s.Find(node)
-	named := slices.DeleteFunc(r.letIn(s), func(o agreed.Node) bool { return o.Name != node && o.ID != n.ID })
+	others := slices.AppendSeq(r.letIn(s), maps.Values(r.maybeRemoved(own)))
+	named := slices.DeleteFunc(others, func(o agreed.Node) bool { return o.Name != node && o.ID != n.ID })
 	if err == nil {
 		named = append(named, n)
 	}

@@ -21,14 +21,14 @@ type resetNotice struct {
 
 // recoverRaft has every survivor, this node too, end its part in all that was agreed before, and then makes this node lead alone,
 // with the recovery agreed. The leader then adds the other survivors to raft again, since they are members.
-func (r *Recoverer) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end consensus.LogEnd, what *agreed.Command) error {
+func (r *Recoverer) recoverRaft(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node, what *agreed.Command) error {
 	if err := r.endRegisters(ctx); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	var problems []error
-	message.ForEach(r.survivors(s, gone), func(n agreed.Node) {
-		_, err := message.CallWithin[message.Nothing](ctx, r.config.Peers, message.LeadTime, n.GRPC, message.KindReset, resetNotice{s.Cluster, r.config.Name, end})
+	message.ForEach(r.survivors(own, gone), func(n agreed.Node) {
+		_, err := message.CallWithin[message.Nothing](ctx, r.config.Peers, message.LeadTime, n.GRPC, message.KindReset, resetNotice{own.State.Cluster, r.config.Name, own.End})
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()

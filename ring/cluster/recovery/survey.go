@@ -100,8 +100,9 @@ func (k *knowledge) add(name string, s survey) {
 }
 
 // majorityLost says whether too few voters survive to elect a leader, by the newest known configuration of raft. A node that
-// was removed from s, and that raft has not let go of yet, does not survive: it never decides again.
-func (k *knowledge) majorityLost(s *agreed.State, gone map[ring.NodeID]agreed.Node) bool {
+// was removed, and that raft has not let go of yet, does not survive: it never decides again. Of that the others must have agreed.
+func (r *Recoverer) majorityLost(k *knowledge, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) bool {
+	maybe := r.maybeRemoved(own)
 	voters, left := 0, 0
 	for _, server := range k.newest.Servers {
 		if !server.Voter {
@@ -109,11 +110,28 @@ func (k *knowledge) majorityLost(s *agreed.State, gone map[ring.NodeID]agreed.No
 		}
 		voters++
 		_, lost := gone[server.ID]
-		if _, removed := s.Removed[server.ID]; !lost && !removed {
+		_, removed := own.State.Removed[server.ID]
+		if removed && !lost {
+			_, lives := maybe[server.ID]
+			lost = !lives
+		}
+		if !lost {
 			left++
 		}
 	}
 	return left < ring.Majority(voters)
+}
+
+// maybeRemoved are the voters that entries of this node's raft log remove, on which nobody may have agreed: they may live, and know more.
+func (r *Recoverer) maybeRemoved(own consensus.Supposition) map[ring.NodeID]agreed.Node {
+	maybe, s := map[ring.NodeID]agreed.Node{}, r.config.State()
+	for _, server := range own.Servers {
+		n, removed := own.Removed[server.ID]
+		if _, sure := s.Removed[server.ID]; server.Voter && removed && !sure {
+			maybe[server.ID] = n
+		}
+	}
+	return maybe
 }
 
 // noticeTime is how long the voters may take to notice that their leader is lost.
@@ -121,10 +139,10 @@ const noticeTime = 4 * consensus.ElectionTimeout
 
 // survey asks every survivor what it knows. Where raft has lost its majority, it waits until no survivor knows of a leader: as
 // long as one does, the nodes that were named as lost are not lost.
-func (r *Recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+func (r *Recoverer) survey(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for started := time.Now(); ; {
-		known, err := r.surveyAll(ctx, s, gone)
-		if err != nil || !known.majorityLost(s, gone) || known.leader == "" {
+		known, err := r.surveyAll(ctx, own, gone)
+		if err != nil || !r.majorityLost(known, own, gone) || known.leader == "" {
 			return known, err
 		}
 		if time.Since(started) > noticeTime {
@@ -137,16 +155,16 @@ func (r *Recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.N
 }
 
 // surveyAll asks every survivor once.
-func (r *Recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
-	own, err := r.answerSurvey(ctx, message.Nothing{})
+func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+	said, err := r.answerSurvey(ctx, message.Nothing{})
 	if err != nil {
 		return nil, err
 	}
-	known := &knowledge{newest: own}
-	known.add(r.config.Name, own)
+	s, known := own.State, &knowledge{newest: said}
+	known.add(r.config.Name, said)
 	var mu sync.Mutex
 	var problems []error
-	message.ForEach(r.survivors(s, gone), func(n agreed.Node) {
+	message.ForEach(r.survivors(own, gone), func(n agreed.Node) {
 		said, err := message.Call[survey](ctx, r.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
@@ -167,12 +185,14 @@ func (r *Recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[rin
 }
 
 // survivors are the other nodes that are not lost, at the addresses that gossip tells, or else at the agreed ones.
-func (r *Recoverer) survivors(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
-	survivors := r.letIn(s)
-	for id, n := range s.Nodes {
-		if id != r.config.ID {
-			n.GRPC = r.config.Directory.AddressOfNode(n)
-			survivors = append(survivors, n)
+func (r *Recoverer) survivors(own consensus.Supposition, gone map[ring.NodeID]agreed.Node) []agreed.Node {
+	survivors := r.letIn(own.State)
+	for _, nodes := range []map[ring.NodeID]agreed.Node{own.State.Nodes, r.maybeRemoved(own)} {
+		for id, n := range nodes {
+			if id != r.config.ID {
+				n.GRPC = r.config.Directory.AddressOfNode(n)
+				survivors = append(survivors, n)
+			}
 		}
 	}
 	return slices.DeleteFunc(survivors, func(n agreed.Node) bool {
