@@ -29,7 +29,7 @@ type vainWalk struct {
 	worth    []int64 // of a token by each rule, in tokens of the first one
 	frees    bool    // holds that expire come back
 	rough    bool    // messages are lost and overtake one another, and some callers do not wait long enough
-	inTokens bool    // ledgers are: so replicas keep whole ones, and each settlement may cost a part of one
+	inTokens bool    // ledgers are: so replicas keep whole ones, and each settlement, and each hold that comes back, may cost a part of one
 	doubt    int64   // how many these may be
 	asked    map[int]vainCheck
 	had      []*vainCheck
@@ -225,7 +225,9 @@ func (w *vainWalk) answered(tag int, r owner.Reply) error {
 	case c.denied:
 		return fmt.Errorf("it was admitted beside a limit that has nothing left")
 	case c.holds:
-		c.hold = r.Decision.Hold
+		if c.hold = r.Decision.Hold; w.inTokens && w.frees {
+			w.doubt++
+		}
 	default:
 		c.receipt = r.Decision.Receipts[0]
 	}
