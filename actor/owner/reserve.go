@@ -134,7 +134,7 @@ func (b *bucket) spendsAlone(length limit.Pos, now int64) bool {
 func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.cfg.NextSeq(), o.epoch, max(s.Reach, b.rule.Reach())
 	s.Inline = b.rule.Inline
-	if lead := b.rule.Lead(); lead != s.Reach {
+	if lead := max(b.rule.Lead(), s.Reach); lead != s.Reach {
 		s.Lead = lead
 	}
 	t := b.startReplication(out)
