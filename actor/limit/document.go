@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // A Document is the set of stored limits, immutable once read. The zero value has none. It is written in YAML; JSON is a subset
@@ -128,6 +130,21 @@ func (d *Document) Rules() []*Rule {
 		rules[i] = d.rules[name]
 	}
 	return rules
+}
+
+// Len is how many limits are stored.
+func (d *Document) Len() int { return len(d.names) }
+
+// mostCompared is with how many stored limits an unknown name is compared: with all of many, a check of an unknown limit would take much
+// more time than a decision does.
+const mostCompared = 256
+
+// Near is the name of the stored limit that was probably meant by an unknown one; empty if there is none, or if many limits are stored.
+func (d *Document) Near(unknown string) string {
+	if d.Len() > mostCompared {
+		return ""
+	}
+	return spelling.Near(unknown, d.names)
 }
 
 // Resolve finds the rule of ref: that of a stored limit, or of the limit that ref defines. The error is ErrUnknownLimit, or a

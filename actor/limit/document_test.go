@@ -273,6 +273,26 @@ func FuzzParseDocument(f *testing.F) {
 	})
 }
 
+// An unknown name is compared with those of a few stored limits, and not with those of many: checks of unknown limits would cost much.
+func TestDocumentNear(t *testing.T) {
+	limits := make([]limit.Limit, 257)
+	for i := range limits {
+		limits[i] = limit.Limit{Name: fmt.Sprintf("tenant-%03d", i), Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Second}}
+	}
+	for n, want := range map[int]string{0: "", 256: "tenant-007", 257: ""} {
+		doc, err := limit.NewDocument(limits[:n]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if near := doc.Near("tenant_007"); near != want || doc.Len() != n {
+			t.Errorf("near to tenant_007 of %d limits is %q, want %q", doc.Len(), near, want)
+		}
+		if made := testing.AllocsPerRun(10, func() { doc.Near("tenant_") }); n > 256 && made > 0 {
+			t.Errorf("%v allocations for an unknown name", made)
+		}
+	}
+}
+
 // TestDocumentIsUTF8 refuses what YAML would read and JSON would change on the way to the other nodes.
 func TestDocumentIsUTF8(t *testing.T) {
 	for _, text := range []string{"\xff\xfe", "\xfe\xff", "\xff\xfel\x00", "limits: {} # \xff"} {

@@ -25,7 +25,7 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 		return ref.Inline == nil && !known
 	})
 	switch {
-	case len(doc.Rules()) == 0:
+	case doc.Len() == 0:
 		p.Detail += ": there are no limits yet: add some with jeton limits apply or PUT /v1/limits"
 	case unknown < 0:
 		p.Detail += "; GET /v1/limits shows all limits"
@@ -37,11 +37,7 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 
 // MeantLimit asks, and ends with a space, whether the stored limit was meant whose name is near to an unknown one; empty if none is.
 func MeantLimit(unknown string, stored *limit.Document) string {
-	var names []string
-	for _, rule := range stored.Rules() {
-		names = append(names, rule.Name)
-	}
-	if meant := spelling.Near(unknown, names); meant != "" {
+	if meant := stored.Near(unknown); meant != "" {
 		return fmt.Sprintf("did you mean %s? ", limit.Quote(meant))
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // failure is the answer to a command whose check was not decided.
@@ -48,11 +47,7 @@ func (s *shared) unknown(name string) error {
 	if doc == nil {
 		return refuse("unknown limit %s", limit.Quote(name))
 	}
-	var names []string
-	for _, rule := range doc.Rules() {
-		names = append(names, rule.Name)
-	}
-	if near := spelling.Near(name, names); near != "" {
+	if near := doc.Near(name); near != "" {
 		return refuse("unknown limit %s: perhaps %s is meant", limit.Quote(name), limit.Quote(near))
 	}
 	return refuse("unknown limit %s: an operator stores limits with jeton limits apply", limit.Quote(name))

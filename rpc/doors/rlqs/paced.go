@@ -7,7 +7,6 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
-	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // sayEvery is how often the log has a line of one kind.
@@ -32,27 +31,16 @@ func (p *paced) refused(why refusal, at target, detail error) {
 	}
 	if before, may := p.lines.May(kind); may {
 		line := []any{"limit", bound.Label(at.limit), "key", bound.Label(at.key), "because", refusals[why], "more_since_last", before}
-		if near := p.near(at.limit); why == refusedUnknown && near != "" {
-			detail = fmt.Errorf("perhaps %s is meant", limit.Quote(near))
+		if doc := p.limits(); why == refusedUnknown && doc != nil {
+			if near := doc.Near(at.limit); near != "" {
+				detail = fmt.Errorf("perhaps %s is meant", limit.Quote(near))
+			}
 		}
 		if detail != nil {
 			line = append(line, "detail", detail)
 		}
 		p.to.Warn("nothing is assigned to a bucket of Envoy", line...)
 	}
-}
-
-// near is the stored limit that is perhaps meant by a name.
-func (p *paced) near(name string) string {
-	doc := p.limits()
-	if doc == nil {
-		return ""
-	}
-	var names []string
-	for _, rule := range doc.Rules() {
-		names = append(names, rule.Name)
-	}
-	return spelling.Near(name, names)
 }
 
 // failed says why nothing can be assigned.
