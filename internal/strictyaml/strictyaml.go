@@ -1,5 +1,5 @@
 // Package strictyaml reads YAML documents strictly, for formats that people write by hand: an unknown field, a field that is there
-// twice, a value of another kind, an empty text and a second document are problems, each with its line, and a field that is nearly
+// twice, a value of another kind, an empty text, a directive and a second document are problems, each with its line, and a field that is nearly
 // spelled like a known one with the question whether that is meant. Anchors and aliases of whole values are read; merge keys (<<)
 // are not.
 //
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -32,8 +33,17 @@ func (p *Problem) String() string { return fmt.Sprintf("line %d: %s: %s", p.Line
 // whole is the path of the whole document.
 const whole = "document"
 
+// directive finds a line that begins with %, after any line break of YAML.
+var directive = regexp.MustCompile(`(?:^\x{FEFF}*|[\n\r\x{85}\x{2028}\x{2029}])%`)
+
 // Root is the value of the one document in text. It is nil if text holds none: only comments and separators.
+//
+// A line that begins with % is refused, as directives do: the parser compares each %TAG with all before it, and formats need none.
 func Root(text []byte) (*yaml.Node, *Problem) {
+	if at := directive.FindIndex(text); at != nil {
+		line := 1 + bytes.Count(text[:at[1]], []byte("\n"))
+		return nil, &Problem{whole, "has a line that begins with %: directives such as %YAML and %TAG are not taken, so leave it out", line}
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var first, second yaml.Node
 	switch err := dec.Decode(&first); {

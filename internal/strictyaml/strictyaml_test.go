@@ -122,6 +122,11 @@ func TestProblems(t *testing.T) {
 		"null":                 {"~", []string{"line 1: document: is empty: give it a value"}},
 		"not YAML":             {"name: [\n", []string{"line 1: document: is not YAML: "}},
 		"two documents":        {"{}\n---\n{}\n", []string{"line 2: document: holds more than one YAML document: keep one"}},
+		"a directive":          {"# top\n%YAML 1.2\n---\n{}\n", []string{"line 2: document: has a line that begins with %: directives such as %YAML and %TAG are not taken"}},
+		"tags":                 {"\ufeff%TAG !a! a\n%TAG !b! b\n---\n{}\n", []string{"line 1: document: has a line that begins with %"}},
+		"a later directive":    {"name: a\n...\n%TAG !a! a\n---\n{}\n", []string{"line 3: document: has a line that begins with %"}},
+		"a directive at once":  {"name: a\u2028%TAG !a! a\n---\n{}\n", []string{"line 1: document: has a line that begins with %"}},
+		"a percentage":         {"name: 5%\nword: \"%\"\n", nil},
 		"a broken second":      {"{}\n---\n]\n", []string{"line 2: document: holds more than one YAML document"}},
 		"an unknown anchor":    {"name: *x", []string{"line 1: document: is not YAML: unknown anchor"}},
 		"a list":               {"# top\n- a\n", []string{"line 2: document: is a list: write a mapping, as in name: value"}},
@@ -179,7 +184,7 @@ func TestProblems(t *testing.T) {
 // without problems is read again from what is written of it.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
-		"", "{}", "name: a", "a: &a [*a]", "x: 1\n---\ny: 2", "? {}\n: 1", "goods: [1, {amount: 2}]", "%YAML 1.1\n---\n!!map {!!str name: !!null }",
+		"", "{}", "name: a", "a: &a [*a]", "x: 1\n---\ny: 2", "? {}\n: 1", "goods: [1, {amount: 2}]", "%YAML 1.1\n---\n{}", "!!map {!!str name: !!null }",
 		"owner: &me {name: x}\nfriends: {a: *me}", "price: 5\nshare: 1e3", "word: |\n a\n", "deep: &a {x: [*a]}", "<<: {name: a}",
 	} {
 		f.Add(text)
