@@ -142,6 +142,10 @@ func TestSmallPiecesOfJSON(t *testing.T) {
 		{"/v1/extend", `{"for":"60s","hold":"`, `AAAAAAAA`, `"}`, "hold"},
 		{"/v1/extend", `{"hold":[`, `{},`, `{}]}`, "hold"},
 		{"/v1/check", `{"key":"k","limits":[`, `{},`, `{}]}`, "limits"},
+		{"/v1/check", `{"key":"k",`, `"limits":[` + strings.Repeat(`{},`, 15) + `{}],`, `"cost":1}`, "limits"},
+		{"/v1/check", `{"key":"k",`, `"limits":[],`, `"LIMITS":null}`, "limits"},
+		{"/v1/check-all", `{`, `"checks":[{"key":"k","limits":["a"]}],`, `"checks":[]}`, "checks"},
+		{"/v1/return", `{"key":"k",`, `"receipts":[{}],`, `"receipts":[]}`, "receipts"},
 	} {
 		body := tt.begin + strings.Repeat(tt.piece, size/len(tt.piece)-20) + tt.end
 		r, w := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path, strings.NewReader(body)), httptest.NewRecorder()

@@ -28,6 +28,9 @@ func (a *AllRequest) UnmarshalJSON(data []byte) error {
 type allChecks []Request
 
 func (cs *allChecks) UnmarshalJSON(data []byte) error {
+	if *cs != nil {
+		return standsTwice("checks")
+	}
 	if hasMore(data, MaxAll) {
 		return &FieldError{Field: "checks", Problem: fmt.Sprintf("more than %d checks are too many", MaxAll)}
 	}
@@ -35,7 +38,7 @@ func (cs *allChecks) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return &FieldError{Field: "checks", Problem: `is not a list, as in [{"key":"user:42","limits":["login"]}]`}
 	}
-	*cs = make(allChecks, len(all))
+	*cs = make(allChecks, len(all)) // not nil, though it may be empty
 	for i, one := range all {
 		if err := DecodeJSON(one, &(*cs)[i]); err != nil {
 			return under(checkName(i), err)

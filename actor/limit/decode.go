@@ -37,6 +37,11 @@ func DecodeJSON(data []byte, v any) error {
 	return nil
 }
 
+// standsTwice is the error of a list that an object has twice. It would be decoded each time, and other readers may take another one.
+func standsTwice(field string) error {
+	return &FieldError{Field: field, Problem: "stands twice: keep one"}
+}
+
 // loneSurrogate says whether an escape in text is half of a surrogate pair. encoding/json would replace each half by the same
 // character, and so read different keys as one.
 func loneSurrogate(text []byte) bool {

@@ -73,6 +73,9 @@ func (r Request) MarshalJSON() ([]byte, error) {
 type refs []Ref
 
 func (rs *refs) UnmarshalJSON(data []byte) error {
+	if *rs != nil {
+		return standsTwice("limits")
+	}
 	if hasMore(data, MaxLimits) {
 		return &FieldError{Field: "limits", Problem: fmt.Sprintf("more than %d limits are too many", MaxLimits)}
 	}
@@ -178,6 +181,9 @@ func (r *Return) UnmarshalJSON(data []byte) error {
 type receipts []Receipt
 
 func (rs *receipts) UnmarshalJSON(data []byte) error {
+	if *rs != nil {
+		return standsTwice("receipts")
+	}
 	if hasMore(data, MaxReturn) {
 		return &FieldError{Field: "receipts", Problem: fmt.Sprintf("more than %d receipts are too many", MaxReturn)}
 	}
