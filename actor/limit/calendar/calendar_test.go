@@ -272,6 +272,18 @@ func TestCalendarInvalid(t *testing.T) {
 	}
 }
 
+// A zone that is none costs little, however long its name is, and others find theirs meanwhile.
+func TestUnknownZoneCostsLittle(t *testing.T) {
+	for _, name := range []string{"Europe/Berlni", strings.Repeat("a", 1000), strings.Repeat("İ", 1000)} {
+		if _, err := zones.find(name); err == nil {
+			t.Fatalf("there is a zone %s", name)
+		}
+		if made := testing.AllocsPerRun(5, func() { _, _ = zones.find(name) }); made > 300 {
+			t.Errorf("%.20s: %v allocations", name, made)
+		}
+	}
+}
+
 // At the ends of the range of time windows are cut off, and nothing overflows.
 func TestWindowsAtTheEndsOfTime(t *testing.T) {
 	for _, per := range pers {

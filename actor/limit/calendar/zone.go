@@ -32,7 +32,8 @@ type zone struct {
 type database struct {
 	mu    sync.Mutex
 	files map[string]*zip.File // by name; nil before the first question
-	names []string
+	names []string             // not changed after the first question, as small
+	small []string             // the names in small letters, in the same order
 	zones map[string]*zone
 }
 
@@ -40,11 +41,20 @@ var zones database
 
 // find is the zone with that name. An empty name is that of UTC.
 func (d *database) find(name string) (*zone, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if name == "" {
 		name = "UTC"
 	}
+	z, err := d.read(name)
+	if z == nil && err == nil {
+		return nil, d.unknown(name)
+	}
+	return z, err
+}
+
+// read is the zone with that name; nil if there is none.
+func (d *database) read(name string) (*zone, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if z := d.zones[name]; z != nil {
 		return z, nil
 	}
@@ -53,7 +63,7 @@ func (d *database) find(name string) (*zone, error) {
 	}
 	file := d.files[name]
 	if file == nil {
-		return nil, d.unknownLocked(name)
+		return nil, nil
 	}
 	r, err := file.Open()
 	if err != nil {
@@ -88,24 +98,36 @@ func (d *database) openLocked() error {
 		if !strings.HasSuffix(file.Name, "/") {
 			d.files[file.Name] = file
 			d.names = append(d.names, file.Name)
+			d.small = append(d.small, strings.ToLower(file.Name))
 		}
 	}
 	return nil
 }
 
-// unknownLocked is the error of a name that is none.
-func (d *database) unknownLocked(name string) error {
-	meant, place := spelling.Near(name, d.names), "/"+strings.ToLower(name)
-	for _, known := range d.names {
-		if strings.EqualFold(known, name) || meant == "" && strings.HasSuffix(strings.ToLower(known), place) {
-			meant = known
-		}
-	}
+// unknown is the error of a name that is none, after the first question.
+func (d *database) unknown(name string) error {
 	problem := "is not the name of a time zone: use one of the IANA database, such as UTC or Europe/Berlin"
-	if meant != "" {
+	if meant := d.meant(name); meant != "" {
 		problem = fmt.Sprintf("is not the name of a time zone: did you mean %q?", meant)
 	}
 	return &Error{Field: "timezone", Value: name, Problem: problem}
+}
+
+// longestName is the length of names for which what was meant is looked for. Those of the database are about half as long.
+const longestName = 64
+
+// meant is the name that was probably meant by one that is none; empty if there is none.
+func (d *database) meant(name string) string {
+	if len(name) > longestName {
+		return ""
+	}
+	meant, small := spelling.Near(name, d.names), strings.ToLower(name)
+	for i, known := range d.small {
+		if known == small || meant == "" && strings.HasSuffix(known, "/"+small) {
+			meant = d.names[i]
+		}
+	}
+	return meant
 }
 
 // A run is three windows in a row: from the i-th time to the next one each.
