@@ -1,13 +1,18 @@
 package rpc
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // The pages of any overrides, in any order, are all of them in their order, each once.
@@ -49,5 +54,23 @@ func TestPagesOfOverrides(t *testing.T) {
 		t.Error("a next that is none is taken")
 	} else {
 		wantText(t, err, `after: "login" names no override: send what the page before has as next`)
+	}
+}
+
+// What cannot have an override is refused before anything is written down; where there is none, and may be one, that is answered.
+func TestUnsetOverrideOfNothing(t *testing.T) {
+	doc := conformance.NewDocument(t)
+	a := admin{limits: func() *limit.Document { return doc }, cluster: cluster1(t, "limits: {}\n")}
+	for field, asked := range map[string]*pb.UnsetOverrideRequest{
+		"limit": {Limit: strings.Repeat("x", limit.MaxName+1), Key: "k"},
+		"key":   {Limit: "login", Key: strings.Repeat("x", limit.MaxKey+1)},
+	} {
+		_, err := a.UnsetOverride(t.Context(), asked)
+		if wrong, is := errors.AsType[*limit.FieldError](err); !is || wrong.Field != field {
+			t.Errorf("a long %s: %v", field, err)
+		}
+	}
+	if m, err := a.UnsetOverride(t.Context(), &pb.UnsetOverrideRequest{Limit: "gone", Key: "user:*"}); err != nil || m.GetWas() {
+		t.Errorf("none is set there: %v, %v", m, err)
 	}
 }

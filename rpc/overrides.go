@@ -49,6 +49,9 @@ func (a admin) UnsetOverride(ctx context.Context, m *pb.UnsetOverrideRequest) (*
 		return nil, status.Errorf(codes.FailedPrecondition, "the override of %s for %s says %s, not %s: jeton limits override unset takes it away",
 			found.Limit, limit.Quote(found.Key), found.Says, m.GetSays())
 	}
+	if err := (&limit.Override{Limit: m.GetLimit(), Key: m.GetKey()}).CheckPlace(); err != nil && !was {
+		return nil, err // none can have been set there
+	}
 	if !was && a.limits().HasWritten(m.GetLimit(), m.GetKey()) {
 		return nil, status.Errorf(codes.FailedPrecondition, "the override of %s for %s stands in the limits document, and is not set live: take it out there "+
 			"(jeton limits get, then jeton limits apply), or cover it with jeton limits override set", m.GetLimit(), limit.Quote(m.GetKey()))

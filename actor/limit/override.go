@@ -98,6 +98,15 @@ func (o Override) Compile(base *Rule) (*Overriding, error) {
 // errSaysNothing refuses an override without numbers and verdict.
 var errSaysNothing = &FieldError{Field: "override", Problem: "says nothing: set " + strings.Join(maySay, ", ") + ", or deny or allow"}
 
+// CheckPlace refuses an override of what cannot be a limit's name, or for what stands for no key, whatever it says. Its errors are
+// *FieldError.
+func (o *Override) CheckPlace() error {
+	if err := validateName(o.Limit); err != nil {
+		return InField("limit", err)
+	}
+	return o.checkKey()
+}
+
 // checkKey refuses what stands for no key, and a * that would stand for itself: it is meant as a pattern.
 func (o *Override) checkKey() error {
 	begin, is := prefix(o.Key)
