@@ -78,8 +78,11 @@ func syntaxProblem(err error) *Problem {
 // maxShown is how many characters of a name or value a problem repeats.
 const maxShown = 64
 
+// maxFieldName is how many bytes the name of a field has at most: what is told of every value below it repeats the name.
+const maxFieldName = 256
+
 // EachField calls f for each field of a mapping, in the order of the document. Problems are reported: a node that is no mapping, a
-// name that is no single value, a field that is there twice. They do not end the walk. n may be an alias of a mapping. path is that
+// name that is no single value or too long, a field that is there twice. They do not end the walk. n may be an alias of a mapping. path is that
 // of the mapping; "" is the document.
 func EachField(n *yaml.Node, path string, report func(*Problem), f func(key, value *yaml.Node)) {
 	at, n := n.Line, resolve(n)
@@ -96,6 +99,10 @@ func EachField(n *yaml.Node, path string, report func(*Problem), f func(key, val
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			report(problem(path, key.Line, "holds %s for a name: names are single values, as in name: value", Kind(key)))
+			continue
+		}
+		if len(key.Value) > maxFieldName {
+			report(problem(Under(path, shown(key.Value)), key.Line, "has a name of %d bytes: at most %d", len(key.Value), maxFieldName))
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {

@@ -137,6 +137,7 @@ func TestProblems(t *testing.T) {
 		"a field without tag":  {"Hidden: 1\n", []string{"line 1: Hidden: is not a known field"}},
 		"no name":              {"'': 1\n", []string{`line 1: document: "" is not a known field`}},
 		"a long name":          {strings.Repeat("x", 100) + ": 1\n", []string{"line 1: " + strings.Repeat("x", 64) + ": is not a known field"}},
+		"a name too long":      {"friends: {" + strings.Repeat("x", 256) + ": {name: a}, " + strings.Repeat("y", 257) + ": {nam: a}}\n", []string{"line 1: friends." + strings.Repeat("y", 64) + ": has a name of 257 bytes: at most 256"}},
 		"twice":                {"name: a\nopen: no\nname: b\n", []string{`line 2: open: is the text "no": write true or false`, "line 3: name: is defined already at line 1"}},
 		"twice in a map":       {"friends:\n  a: {name: x}\n  a: {name: y}\n", []string{"line 3: friends.a: is defined already at line 2"}},
 		"a list for a name":    {"? [a]\n: b\n", []string{"line 1: document: holds a list for a name"}},
