@@ -263,7 +263,7 @@ func (g *Gossip) admit(n *memberlist.Node) error {
 	return err
 }
 
-// keepOutLocked forgets a node that does not fit, remembers why, and logs it once in a while. One that fits takes the place of what was kept out at its address.
+// keepOutLocked forgets a node that does not fit, remembers why, and logs once in a while that there are such nodes: [Gossip.KeptOut] lists them all, and ids may be invented. One that fits takes the place of what was kept out at its address.
 func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, why error) {
 	if why == nil {
 		g.keptOut.forget(id, address)
@@ -274,7 +274,7 @@ func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, w
 		g.changedLocked()
 	}
 	g.keptOut.note(id, other, address, why)
-	if g.throttle.Allow("keep out " + id.String()) {
+	if g.throttle.Allow("keep out") {
 		g.logger.Error("rejected a node that cannot be in this cluster", "node", other.Name, "id", id, "address", address, "error", why)
 	}
 }

@@ -1,7 +1,9 @@
 package gossip
 
 import (
+	"bytes"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/cluster/lograte"
 )
 
 // A node that cannot be in the cluster is told of as long as it is met, and no longer.
@@ -74,4 +77,21 @@ func keptOutHasABound(t *testing.T) {
 	if n := len(g.KeptOut()); n != 1 {
 		t.Errorf("%d are remembered when one was met again, want 1", n)
 	}
+}
+
+// However many nodes somebody invents, the log has a line of them in half a minute.
+func TestKeptOutIsLoggedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		g := New(Config{Own: NodeMeta{Level: 1, Cluster: "c1"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for round := 1; round <= 2; round++ {
+			for i := range 100 {
+				_ = g.NotifyAlive(&memberlist.Node{Name: ring.NodeID{byte(i), byte(round)}.String(), Meta: []byte(`{"v":1,"c":"c2"}`)}) //nolint:gosec // it is no secret
+			}
+			if n := strings.Count(log.String(), "\n"); n != round {
+				t.Errorf("%d lines of %d times a hundred nodes", n, round)
+			}
+			<-time.After(lograte.Interval)
+		}
+	})
 }
