@@ -220,8 +220,7 @@ func (rs *requests) returned(p *limit.Receipt) {
 // settled is for a settlement of a hold. The request that was answered with it is forgotten if something came back, and is told the same again for as
 // long as the hold lasts now. It is one of the newest as a rule.
 func (rs *requests) settled(held limit.Held, now *limit.SettledLimit) {
-	for i := len(rs.answered) - 1; i >= 0; i-- {
-		r := rs.answered[i]
+	for i, r := range slices.Backward(rs.answered) {
 		if !r.has(held) {
 			continue
 		}
