@@ -104,6 +104,7 @@ type parcel struct {
 // counted is an admission: from when until when it counts, in true time.
 type counted struct {
 	from, until int64
+	last        int64 // the last moment at which it may have begun to count; 0 for from
 	cost        int64
 	rule        *limit.Rule
 	asked       int64
@@ -492,6 +493,9 @@ func (w *ledgerWalk) collect(p *walker) error {
 			continue
 		}
 		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, rule: q.rule, asked: q.asked, receipt: receipt})
+		if _, until := w.rule.Slot(receipt.Start); receipt.Start > q.at { // it waited, and was given some moment of that part of a window
+			w.admitted[len(w.admitted)-1].last = min(until-1, p.clock()) - p.ahead
+		}
 		if w.rule.Algorithm == limit.FixedWindow {
 			w.admitted[len(w.admitted)-1].until = w.rule.Ends(receipt.Start) - p.ahead
 		}
@@ -530,7 +534,7 @@ func (w *ledgerWalk) judge() error {
 	for i := range w.admitted {
 		var sum int64
 		for j := range w.admitted {
-			if a := &w.admitted[j]; a.from <= w.admitted[i].from && w.admitted[i].from < a.until {
+			if a, at := &w.admitted[j], max(w.admitted[i].from, w.admitted[i].last); a.from <= at && at < a.until {
 				sum += a.cost
 			}
 		}
