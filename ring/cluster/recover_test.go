@@ -165,22 +165,10 @@ func TestRecoveryKeepsTheLongestLog(t *testing.T) {
 		ch.stop()
 	}
 	// The last that the lost leader had agreed on: it has reached one of those who are left, and not that it was agreed.
-	log := left[1].cluster.agreement.Log()
-	last, err := log.LastIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var entry raft.Log
-	if err := log.GetLog(last, &entry); err != nil {
-		t.Fatal(err)
-	}
-	other, err := left[0].cluster.agreement.Log().LastIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for index := last + 1; index <= max(last, other)+1; index++ {
+	last, other := lastEntry(t, left[1]), lastEntry(t, left[0])
+	for index := last.Index + 1; index <= max(last.Index, other.Index)+1; index++ {
 		limits := []byte(`{"set_limits":{"base":1,"limits":"agreed and not applied"}}`)
-		if err := log.StoreLog(&raft.Log{Index: index, Term: entry.Term + 1, Type: raft.LogCommand, Data: limits}); err != nil {
+		if err := left[1].cluster.agreement.Log().StoreLog(&raft.Log{Index: index, Term: last.Term + 1, Type: raft.LogCommand, Data: limits}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -464,20 +452,26 @@ func TestRecoveryBesideARemovalThatNobodyAgreedOn(t *testing.T) {
 // writeAlone writes a command behind the end of a node's raft log, as a leader does that nobody hears.
 func writeAlone(t *testing.T, ch *chair, c agreed.Command) {
 	t.Helper()
-	log := ch.cluster.agreement.Log()
-	last, err := log.LastIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var entry raft.Log
-	if err := log.GetLog(last, &entry); err != nil {
-		t.Fatal(err)
-	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.StoreLog(&raft.Log{Index: last + 1, Term: entry.Term, Type: raft.LogCommand, Data: text}); err != nil {
+	last := lastEntry(t, ch)
+	if err := ch.cluster.agreement.Log().StoreLog(&raft.Log{Index: last.Index + 1, Term: last.Term, Type: raft.LogCommand, Data: text}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// lastEntry is the last entry of a node's raft log.
+func lastEntry(t *testing.T, ch *chair) (last raft.Log) {
+	t.Helper()
+	log := ch.cluster.agreement.Log()
+	index, err := log.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.GetLog(index, &last); err != nil {
+		t.Fatal(err)
+	}
+	return last
 }

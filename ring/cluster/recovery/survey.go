@@ -111,11 +111,8 @@ func (r *Recoverer) majorityLost(k *knowledge, own consensus.Supposition, gone m
 		voters++
 		_, lost := gone[server.ID]
 		_, removed := own.State.Removed[server.ID]
-		if removed && !lost {
-			_, lives := maybe[server.ID]
-			lost = !lives
-		}
-		if !lost {
+		_, unsure := maybe[server.ID]
+		if !lost && (!removed || unsure) {
 			left++
 		}
 	}
