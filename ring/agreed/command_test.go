@@ -226,6 +226,9 @@ func TestForcedRemoveWithdrawsPlansButNoMove(t *testing.T) {
 	s := done(t, &agreed.State{}, agreedtest.Found(3))
 	s = done(t, s, agreed.Command{Join: &agreed.Join{agreedtest.Node(4)}})
 	s = done(t, s, agreed.Command{SetTarget: &agreed.SetTarget{[]agreed.Change{{0, 1, agreedtest.IDs(4, 2, 3)}, {1, 1, agreedtest.IDs(4, 2, 3)}}}})
+	if n := s.Kept(agreedtest.ID(4)); n != 2 {
+		t.Errorf("a node that two partitions are planned for keeps %d", n)
+	}
 	s = done(t, s, agreed.Command{SetNext: &agreed.SetNext{[]agreed.Change{{1, 1, agreedtest.IDs(4, 2, 3)}}}})
 	refused(t, s, agreed.Command{Remove: &agreed.Remove{ID: agreedtest.ID(4)}}, agreed.ErrHasPlaces)
 	s = done(t, s, agreed.Command{Remove: &agreed.Remove{ID: agreedtest.ID(4), Force: true}})

@@ -108,10 +108,10 @@ func (s *State) Find(node string) (Node, error) {
 	return Node{ID: id}, fmt.Errorf("%w: %q; give a node's name, or its id in hexadecimal", ErrUnknownNode, node)
 }
 
-// Kept is how many partitions a node still keeps, or is about to.
+// Kept is how many partitions a node still keeps, or is to get.
 func (s *State) Kept(id ring.NodeID) (n int) {
 	for i := range s.Table.Places {
-		if p := &s.Table.Places[i]; p.Has(id) || slices.Contains(p.Next, id) {
+		if p := &s.Table.Places[i]; p.Has(id) || slices.Contains(p.Next, id) || slices.Contains(p.Target, id) {
 			n++
 		}
 	}
