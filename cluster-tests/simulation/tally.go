@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -150,7 +151,7 @@ func asOne(rules []*limit.Rule, capacity int64) (one history.Limit) {
 			one = l
 			continue
 		}
-		if one.Capacity = max(one.Capacity, l.Capacity); l.Tokens > 0 && l.Tokens*one.PerNS > one.Tokens*l.PerNS {
+		if one.Capacity = max(one.Capacity, l.Capacity); l.Tokens > 0 && big.NewRat(l.Tokens, l.PerNS).Cmp(big.NewRat(one.Tokens, one.PerNS)) > 0 {
 			one.Tokens, one.PerNS = l.Tokens, l.PerNS
 		}
 		if l.Debt != one.Debt {
