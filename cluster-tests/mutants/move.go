@@ -2,7 +2,7 @@ package mutants
 
 // ofMove are mutants of how a replica set is changed.
 func ofMove() []Mutant {
-	forgets := Hunt{Package: "./ring/move", Run: "^TestMovesForgetNothingAndEnd$", Flags: rapid(), Says: `after seals of|have installed|.`}
+	forgets := Hunt{Package: "./ring/move", Run: "^TestMovesForgetNothingAndEnd$", Flags: rapid(), Says: `are sealed|have installed|.`}
 	return []Mutant{
 		{
 			Name: "too few seals",
@@ -33,6 +33,21 @@ func ofMove() []Mutant {
 				New:  "Enough: 1, Sources: sources",
 			}},
 			Caught: []Hunt{forgets},
+		},
+		{
+			Name: "installs that do not wait for a member without a floor",
+			Why: "a replica that has lost what it knew counts every bucket as empty for a while; the next epoch does so too if it is among the few that are " +
+				"asked, though others know all",
+			Edits: []Edit{{
+				File: "ring/move/steps.go",
+				Old:  "return m.enoughSealed() && (exact >= ring.Enough(len(m.place.Replicas)) || !awaited)",
+				New:  "return m.enoughSealed() && (exact >= 0 || !awaited)",
+			}},
+			Caught: []Hunt{
+				{Package: "./ring/move", Run: "^TestMovesForgetNothingAndEnd$", Flags: rapid(), Says: `with a floor`},
+				{Package: "./ring/move", Run: "^TestFloorWaitsForTheOtherSeals$", Says: `it wants`},
+				{Package: "./ring/cluster/driver", Run: "^TestDriverLeavesAFloorBehind$", Says: `has a floor in partition`},
+			},
 		},
 	}
 }

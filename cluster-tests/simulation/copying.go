@@ -198,10 +198,10 @@ func (p *process) installed(partition ring.Partition, epoch uint64) bool {
 	return err == nil
 }
 
-// seal ends an epoch at this node.
-func (p *process) seal(partition ring.Partition, epoch uint64, reply func(ok bool)) {
+// seal ends an epoch at this node, and says whether it has a floor there.
+func (p *process) seal(partition ring.Partition, epoch uint64, reply func(ok, floored bool)) {
 	if !p.isOpen {
-		reply(false)
+		reply(false, false)
 		return
 	}
 	p.store.change(partition, func(part register.Partition) (register.Partition, bool) {
@@ -215,6 +215,6 @@ func (p *process) seal(partition ring.Partition, epoch uint64, reply func(ok boo
 			p.w.count("seals")
 			p.w.say(noKey, "%s has sealed epoch %d of partition %d", p.name, epoch, partition)
 		}
-		reply(ok)
+		reply(ok, p.store.shown(partition).Floored)
 	})
 }

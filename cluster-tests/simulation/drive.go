@@ -110,11 +110,12 @@ func (v *driver) do(i int, a move.Action) {
 	if v.ended {
 		return
 	}
-	answer := func(ok bool) {
+	answered := func(ok, floored bool) {
 		if !v.ended {
-			v.step(i, move.Answer{To: a, OK: ok})
+			v.step(i, move.Answer{To: a, OK: ok, Floored: floored})
 		}
 	}
+	answer := func(ok bool) { answered(ok, false) }
 	of := func(ok bool, _ struct{}) { answer(ok) }
 	p, partition := v.p, ring.Partition(i)
 	if !v.moves[i].Wants(a) {
@@ -127,9 +128,7 @@ func (v *driver) do(i int, a move.Action) {
 			q.copyFrom(partition, a.Sources, func(ok bool) { reply(ok, struct{}{}) })
 		}, of)
 	case move.Seal:
-		remote(p, a.Node, sealWithin, func(q *process, reply func(bool, struct{})) {
-			q.seal(partition, a.Epoch, func(ok bool) { reply(ok, struct{}{}) })
-		}, of)
+		remote(p, a.Node, sealWithin, func(q *process, reply func(ok, floored bool)) { q.seal(partition, a.Epoch, reply) }, answered)
 	case move.Install:
 		remote(p, a.Node, installWithin, func(q *process, reply func(bool, struct{})) {
 			q.installFrom(partition, a.Epoch, a.Enough, a.Sources, func(ok bool) { reply(ok, struct{}{}) })

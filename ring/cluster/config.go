@@ -27,8 +27,8 @@ import (
 type Peers interface {
 	// Call has message answered by [Cluster.Handle] of the node there. An error means that the node has not answered.
 	Call(ctx context.Context, address string, message []byte) ([]byte, error)
-	// Seal makes the node refuse an epoch of a partition, durably.
-	Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) error
+	// Seal makes the node refuse an epoch of a partition, durably. It says whether the node has a floor there.
+	Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) (floored bool, err error)
 	// Copy makes the node fetch a partition's registers from the nodes at sources, ahead of Install.
 	Copy(ctx context.Context, address string, p ring.Partition, sources []string) error
 	// Install makes the node complete its registers for an epoch: enough of the sources are members that are sealed in the

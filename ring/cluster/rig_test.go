@@ -82,7 +82,10 @@ func (f *fabric) Call(ctx context.Context, address string, message []byte) ([]by
 }
 
 // Moves always succeed here: the driver has tests of its own.
-func (*fabric) Seal(context.Context, string, ring.Partition, uint64) error   { return nil }
+func (*fabric) Seal(context.Context, string, ring.Partition, uint64) (floored bool, err error) {
+	return false, nil
+}
+
 func (*fabric) Copy(context.Context, string, ring.Partition, []string) error { return nil }
 
 func (f *fabric) Install(context.Context, string, ring.Partition, uint64, int, []string) error {

@@ -12,6 +12,8 @@ type Placed struct{ Place ring.Place }
 type Answer struct {
 	To Action
 	OK bool
+	// Floored says of a node that has sealed that it has a floor: it does not know all that it has accepted.
+	Floored bool
 }
 
 // Back says that a node can be reached again after failures: failed tasks are retried at once.

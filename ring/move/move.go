@@ -136,7 +136,7 @@ func (m *Move) answered(a Answer, now int64) {
 		}
 	case Seal:
 		if to.Epoch == m.place.Epoch {
-			m.sealed(to.Node, a.OK, now)
+			m.sealed(to.Node, a, now)
 		}
 	case Install:
 		m.hasInstalled(to.Node, to.Epoch, a.OK, now)
@@ -154,9 +154,11 @@ func (m *Move) answered(a Answer, now int64) {
 }
 
 // sealed handles the result of a seal. Once enough members are sealed, installs that failed for lack of sources are retried.
-func (m *Move) sealed(node ring.NodeID, ok bool, now int64) {
-	before := m.enoughSealed()
-	m.seals.of(node).answered(ok, now)
+func (m *Move) sealed(node ring.NodeID, a Answer, now int64) {
+	before, e := m.enoughSealed(), m.seals.of(node)
+	if e.answered(a.OK, now); a.OK {
+		e.floored = a.Floored
+	}
 	if m.enoughSealed() && !before {
 		for _, e := range m.installs.by {
 			e.at, e.failures = 0, 0

@@ -72,6 +72,7 @@ func place(t *testing.T, text string) ring.Place {
 //
 //	place 1 a target abc     raft says so
 //	ok copy b                the action that begins so, and was asked, was done
+//	floored seal b           likewise, by a node that has a floor
 //	no copy b                it failed
 //	back b                   the node can be reached again
 //	wait 150ms               time passes, and the move is called when it wants to be
@@ -109,14 +110,14 @@ func (s *teller) tell(line string) {
 			return
 		}
 		s.step(Placed{Place: p})
-	case "ok", "no":
+	case "ok", "no", "floored":
 		i := slices.IndexFunc(s.open, func(a Action) bool { return strings.HasPrefix(words(a), rest) })
 		if i < 0 {
 			s.t.Fatalf("%q was not asked for", rest)
 		}
 		a := s.open[i]
 		s.open = slices.Delete(s.open, i, i+1)
-		s.step(Answer{To: a, OK: verb == "ok"})
+		s.step(Answer{To: a, OK: verb != "no", Floored: verb == "floored"})
 	case "back":
 		s.step(Back{Node: node(rest[0])})
 	case "wait":
@@ -229,6 +230,29 @@ func TestThreeOfFiveSeal(t *testing.T) {
 		{"ok seal c", "install a 3 from 3 of cde, install b 3 from 3 of cde, install c 3 from 3 of cde", Installing},
 		{"ok install c", "", Installing},
 		{"ok install b", "commit 2 abc", Committing},
+	})
+}
+
+// A floor goes over to the next epoch only if too few old members without one can be had: whoever seals first.
+func TestFloorWaitsForTheOtherSeals(t *testing.T) {
+	story(t, []line{
+		{"place 1 abc next abd", "seal a 1, seal b 1, seal c 1", Sealing},
+		{"floored seal a", "", Sealing},
+		{"ok seal c", "", Sealing},
+		{"ok seal b", "install a 2 from 2 of abc, install b 2 from 2 of abc, install d 2 from 2 of abc", Installing},
+	})
+	story(t, []line{
+		{"place 1 abc next abd", "seal a 1, seal b 1, seal c 1", Sealing},
+		{"floored seal a", "", Sealing},
+		{"ok seal c", "", Sealing},
+		{"no seal b", "install a 2 from 2 of ac, install b 2 from 2 of ac, install d 2 from 2 of ac", Installing},
+		{"wait 50ms", "seal b 1", Installing},
+	})
+	story(t, []line{
+		{"place 1 abc next abd", "seal a 1, seal b 1, seal c 1", Sealing},
+		{"floored seal a", "", Sealing},
+		{"floored seal b", "", Sealing},
+		{"floored seal c", "install a 2 from 2 of abc, install b 2 from 2 of abc, install d 2 from 2 of abc", Installing},
 	})
 }
 

@@ -31,7 +31,7 @@ func (m *Move) Phase() Phase {
 	switch {
 	case len(p.Next) > 0 && m.carried():
 		return Committing
-	case len(p.Next) > 0 && m.enoughSealed():
+	case len(p.Next) > 0 && m.mayInstall():
 		return Installing
 	case len(p.Next) > 0:
 		return Sealing

@@ -17,6 +17,7 @@ type keeper struct {
 	epoch     uint64 // that it answers for, or answered until it was sealed
 	sealed    bool
 	installed uint64 // the highest epoch that its registers were completed for
+	floored   bool
 	knows     map[int]bool
 }
 
@@ -34,8 +35,22 @@ type world struct {
 	lost []Action // of drivers that are gone: they may still happen
 	past []Answer // for repetitions
 	told bool     // the driver knows the place
-	seal map[uint64]map[ring.NodeID]bool
+	seal map[uint64]map[ring.NodeID]*heard
 	fail func(format string, args ...any)
+}
+
+// What a driver has heard of one node's seals in an epoch.
+type heard struct{ sealed, floored, failed bool }
+
+// heardOf is that.
+func (w *world) heardOf(epoch uint64, id ring.NodeID) *heard {
+	if w.seal[epoch] == nil {
+		w.seal[epoch] = map[ring.NodeID]*heard{}
+	}
+	if w.seal[epoch][id] == nil {
+		w.seal[epoch][id] = &heard{}
+	}
+	return w.seal[epoch][id]
 }
 
 func newWorld(fail func(string, ...any), replicas string) *world {
@@ -63,7 +78,7 @@ func (w *world) newDriver(happens bool) {
 			w.do(a)
 		}
 	}
-	w.open, w.past, w.seal = nil, nil, map[uint64]map[ring.NodeID]bool{}
+	w.open, w.past, w.seal = nil, nil, map[uint64]map[ring.NodeID]*heard{}
 	w.m, w.told = New(w.place), true
 	w.step(Tick{})
 }
@@ -83,14 +98,23 @@ func (w *world) judge(a Action) {
 	p := w.m.Place()
 	switch a := a.(type) {
 	case Install:
-		sealed := 0
-		for _, s := range a.Sources {
-			if w.seal[a.Epoch-1][s] {
+		sealed, exact, unheard := 0, 0, 0
+		for _, id := range p.Replicas {
+			switch h := w.heardOf(p.Epoch, id); {
+			case h.sealed && slices.Contains(a.Sources, id):
 				sealed++
+				if !h.floored {
+					exact++
+				}
+			case !h.failed:
+				unheard++
 			}
 		}
 		if a.Epoch != p.Epoch+1 || a.Enough != ring.Enough(len(p.Replicas)) || sealed < a.Enough {
-			w.fail("%s after seals of %v", words(a), w.seal)
+			w.fail("%s, and %d are sealed", words(a), sealed)
+		}
+		if exact < a.Enough && unheard > 0 {
+			w.fail("%s with a floor: %d of the sources have none, and %d members have not said yet whether they are sealed", words(a), exact, unheard)
 		}
 	case Commit:
 		if !slices.Equal(a.Next, p.Next) || a.Epoch != p.Epoch {
@@ -230,14 +254,16 @@ func (w *world) answer(i int, done, lost bool) {
 	a := w.open[i]
 	w.open = slices.Delete(w.open, i, i+1)
 	ok := done && w.do(a) && !lost
-	if s, is := a.(Seal); is && ok {
-		if w.seal[s.Epoch] == nil {
-			w.seal[s.Epoch] = map[ring.NodeID]bool{}
+	said := Answer{To: a, OK: ok}
+	if s, is := a.(Seal); is {
+		h := w.heardOf(s.Epoch, s.Node)
+		h.sealed, h.failed = h.sealed || ok, h.failed || !ok
+		if said.Floored = ok && w.nodes[s.Node].floored; ok {
+			h.floored = said.Floored
 		}
-		w.seal[s.Epoch][s.Node] = true
 	}
-	w.past = append(w.past, Answer{To: a, OK: ok})
-	w.step(Answer{To: a, OK: ok})
+	w.past = append(w.past, said)
+	w.step(said)
 }
 
 func toRaft(a Action) bool {
@@ -338,6 +364,7 @@ func (w *world) act(t *rapid.T) {
 		}
 	case 7:
 		id := someone()
+		w.nodes[id].floored = w.nodes[id].down && rapid.Bool().Draw(t, "floored")
 		if w.nodes[id].down = !w.nodes[id].down; !w.nodes[id].down && rapid.Bool().Draw(t, "noticed") {
 			w.step(Back{Node: id})
 		}

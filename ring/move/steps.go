@@ -82,7 +82,7 @@ func (m *Move) replace(now int64) {
 		}
 	}
 	switch {
-	case m.enoughSealed():
+	case m.mayInstall():
 		m.install(m.seals.done(p.Replicas), now)
 	case m.sealingFails():
 		m.carryOver(now)
@@ -129,6 +129,21 @@ func (m *Move) carryOver(now int64) {
 // enoughSealed reports whether the sealed members intersect every majority of their epoch.
 func (m *Move) enoughSealed() bool {
 	return len(m.seals.done(m.place.Replicas)) >= ring.Enough(len(m.place.Replicas))
+}
+
+// mayInstall reports whether members of next may install: enough old members are sealed. Where too few of these have no floor, so that the
+// next epoch would begin with one, it waits for what the others say to the first attempt.
+func (m *Move) mayInstall() bool {
+	exact, awaited := 0, false
+	for _, node := range m.place.Replicas {
+		switch e := m.seals.of(node); {
+		case !e.done:
+			awaited = awaited || e.failures == 0
+		case !e.floored:
+			exact++
+		}
+	}
+	return m.enoughSealed() && (exact >= ring.Enough(len(m.place.Replicas)) || !awaited)
 }
 
 // sealingFails reports whether so many old members have failed to seal that the others are not enough.

@@ -40,6 +40,7 @@ type task struct {
 	asked    bool // an attempt is under way
 	done     bool
 	failures int   // in a row
+	floored  bool  // what has sealed has a floor
 	at       int64 // no attempt before this time
 }
 

@@ -175,12 +175,19 @@ func (c *Client) Call(ctx context.Context, address string, message []byte) (answ
 	return answer, err
 }
 
-// Seal makes the replica at an address refuse an epoch of a partition from now on. It is durable on return.
-func (c *Client) Seal(ctx context.Context, address string, partition ring.Partition, epoch uint64) error {
-	return c.call(ctx, address, callWithin, func(ctx context.Context, peer pb.PeerClient) error {
-		_, err := peer.Seal(ctx, &pb.SealRequest{Partition: uint32(partition), Epoch: epoch})
+// Seal makes the replica at an address refuse an epoch of a partition from now on, and says whether it has a floor there. It is durable on
+// return.
+func (c *Client) Seal(ctx context.Context, address string, partition ring.Partition, epoch uint64) (floored bool, err error) {
+	err = c.call(ctx, address, callWithin, func(ctx context.Context, peer pb.PeerClient) error {
+		m, err := peer.Seal(ctx, &pb.SealRequest{Partition: uint32(partition), Epoch: epoch})
+		if err != nil {
+			return err
+		}
+		state, err := reg.DecodePartition(m.GetState())
+		floored = state.Floored
 		return err
 	})
+	return floored, err
 }
 
 // Copy makes the node at an address fetch a partition's registers from the nodes at sources, ahead of Install.

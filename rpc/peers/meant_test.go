@@ -31,7 +31,8 @@ func TestANodeIsNotTakenForAnother(t *testing.T) {
 		return o.err.Error() == "node at "+n.address+": this is node "+n.id.String()+", and the call is for node "+ring.NodeID{2}.String()+
 			", which has another address now"
 	})
-	wantText(t, p.Seal(t.Context(), was, moved, 1), "which has another address now")
+	_, err := p.Seal(t.Context(), was, moved, 1)
+	wantText(t, err, "which has another address now")
 	if store.Partition(moved).Sealed {
 		t.Error("the wrong node was sealed")
 	}

@@ -52,11 +52,18 @@ func TestPeerCalls(t *testing.T) {
 		t.Errorf("looked and saw %+v and %v", l, err)
 	}
 
-	wantText(t, p.Seal(t.Context(), n.address, 5, 4), "another epoch: 3, not 4")
-	if err := p.Seal(t.Context(), n.address, 5, 3); err != nil || !store.Partition(5).Sealed {
-		t.Errorf("sealed: %v and %v", store.Partition(5).Sealed, err)
+	_, err = p.Seal(t.Context(), n.address, 5, 4)
+	wantText(t, err, "another epoch: 3, not 4")
+	for _, has := range []bool{false, true} {
+		if _, err := store.change(5, func(s *reg.Partition) error { s.Floored = has; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if floored, err := p.Seal(t.Context(), n.address, 5, 3); err != nil || floored != has || !store.Partition(5).Sealed {
+			t.Errorf("sealed: %v, and it says of a floor that is %v: %v, %v", store.Partition(5).Sealed, has, floored, err)
+		}
 	}
-	wantText(t, p.Seal(t.Context(), n.address, ring.DefaultPartitions, 3), "partition: 271 is not below 271")
+	_, err = p.Seal(t.Context(), n.address, ring.DefaultPartitions, 3)
+	wantText(t, err, "partition: 271 is not below 271")
 	wantText(t, p.Copy(t.Context(), n.address, 5, nil), "sources: needs at least one")
 	wantText(t, p.Install(t.Context(), n.address, 5, 4, 0, []string{n.address}), "enough: is 0")
 	wantText(t, p.Install(t.Context(), n.address, 5, 4, 1, []string{""}), "sources:")

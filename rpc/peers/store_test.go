@@ -84,7 +84,7 @@ func TestMove(t *testing.T) {
 	}
 	reserveSome(20)
 	for _, at := range []int{0, 2} {
-		if err := driver.Seal(t.Context(), addresses[at], moved, 1); err != nil {
+		if _, err := driver.Seal(t.Context(), addresses[at], moved, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -68,7 +68,8 @@ func (t *term) dispatchLane(ctx context.Context, l *lane) {
 func (t *term) startCall(ctx context.Context, l *lane, node ring.NodeID, j job) {
 	l.running++
 	l.at[node]++
-	c, err := t.callFor(j)
+	answer := move.Answer{To: j.action}
+	c, err := t.callFor(j, &answer)
 	t.work.Go(func() {
 		if err == nil {
 			err = c.make(ctx)
@@ -80,7 +81,8 @@ func (t *term) startCall(ctx context.Context, l *lane, node ring.NodeID, j job) 
 			if err != nil {
 				t.failed(node, j, c.name, err)
 			}
-			t.step(j.partition, move.Answer{To: j.action, OK: err == nil})
+			answer.OK = err == nil
+			t.step(j.partition, answer)
 		})
 	})
 }
@@ -93,8 +95,8 @@ type nodeCall struct {
 
 var errNoAddress = errors.New("the address of the node is unknown")
 
-// callFor makes the call for a job.
-func (t *term) callFor(j job) (c nodeCall, err error) {
+// callFor makes the call for a job. What the node says beyond that it was done goes to answer.
+func (t *term) callFor(j job, answer *move.Answer) (c nodeCall, err error) {
 	address := t.driver.config.Address(nodeOf(j.action))
 	if address == "" {
 		err = fmt.Errorf("%w: %s", errNoAddress, nodeOf(j.action))
@@ -110,7 +112,10 @@ func (t *term) callFor(j job) (c nodeCall, err error) {
 		sources := t.addresses(t.preferAlive(a.Sources))
 		c = nodeCall{"copy", within(copyTime, func(ctx context.Context) error { return peers.Copy(ctx, address, p, sources) })}
 	case move.Seal:
-		c = nodeCall{"seal", within(sealTime, func(ctx context.Context) error { return peers.Seal(ctx, address, p, a.Epoch) })}
+		c = nodeCall{"seal", within(sealTime, func(ctx context.Context) (err error) {
+			answer.Floored, err = peers.Seal(ctx, address, p, a.Epoch)
+			return err
+		})}
 	case move.Install:
 		c = install("install", a.Epoch, a.Enough, t.addresses(a.Sources))
 	case move.Complete:

@@ -18,7 +18,7 @@ import (
 
 // Peers is what the driver asks of nodes. Each address is a node's gRPC address, as Config.Address tells it.
 type Peers interface {
-	Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) error
+	Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) (floored bool, err error)
 	Copy(ctx context.Context, address string, p ring.Partition, sources []string) error
 	Install(ctx context.Context, address string, p ring.Partition, epoch uint64, enough int, sources []string) error
 }

@@ -363,6 +363,41 @@ func TestDriverIsNotHeldUpByOneNode(t *testing.T) {
 	})
 }
 
+// One member of three has lost what it knew in memory, and is the first to seal: the next epochs need no floor, for the other two know all.
+func TestDriverLeavesAFloorBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, agreedtest.Founded(t, "abc", 40, 3))
+		for p := range s.state().Table.Places {
+			s.share("a", ring.Partition(p)).floored = true
+		}
+		s.took = func(call string) time.Duration {
+			if strings.HasPrefix(call, "seal b") {
+				return time.Second
+			}
+			return 0
+		}
+		s.drive()
+		s.join("d")
+		s.within(time.Minute, "d has its share", func() bool { return s.proposed(commits) > 0 })
+		s.rest(time.Minute, "abcd", 3)
+		moved := 0
+		for p, place := range s.state().Table.Places {
+			if place.Epoch == ring.FirstEpoch {
+				continue
+			}
+			moved++
+			for _, id := range place.Replicas {
+				if address := string(id[15]); s.share(address, ring.Partition(p)).floored {
+					t.Errorf("%s has a floor in partition %d, which has moved", address, p)
+				}
+			}
+		}
+		if moved == 0 {
+			t.Error("no partition has moved")
+		}
+	})
+}
+
 // Who stops in the middle leaves nothing behind: synctest fails if a goroutine of the bubble stays.
 func TestDriverEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -27,6 +27,7 @@ type share struct {
 	sealed    bool
 	installed uint64
 	copied    bool
+	floored   bool
 }
 
 // A stage is a cluster without disks and wires: raft is a state and a lock, nodes are what they have of each partition,
@@ -149,15 +150,17 @@ func (s *stage) Copy(ctx context.Context, address string, p ring.Partition, sour
 	})
 }
 
-func (s *stage) Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) error {
-	return s.call(ctx, address, fmt.Sprintf("seal %s %d %d", address, p, epoch), func() error {
+func (s *stage) Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) (floored bool, err error) {
+	err = s.call(ctx, address, fmt.Sprintf("seal %s %d %d", address, p, epoch), func() error {
 		h := s.share(address, p)
+		floored = h.floored
 		if h.epoch != epoch || h.installed < epoch {
 			return fmt.Errorf("%s is in epoch %d of partition %d", address, h.epoch, p)
 		}
 		h.sealed = true
 		return nil
 	})
+	return floored, err
 }
 
 func (s *stage) Install(ctx context.Context, address string, p ring.Partition, epoch uint64, enough int, sources []string) error {
@@ -169,21 +172,23 @@ func (s *stage) Install(ctx context.Context, address string, p ring.Partition, e
 		if h.epoch >= epoch || len(sources) == 0 || enough < 1 {
 			return fmt.Errorf("%s is in epoch %d of partition %d, and cannot install %d from %v", address, h.epoch, p, epoch, sources)
 		}
-		sealed, installed := 0, false
+		sealed, exact, installed := 0, 0, false
 		for _, source := range sources {
 			if _, is := s.down[source]; is {
 				continue
 			}
 			from := s.share(source, p)
 			if from.sealed && from.epoch == epoch-1 && from.installed >= epoch-1 {
-				sealed++
+				if sealed++; !from.floored {
+					exact++
+				}
 			}
 			installed = installed || from.installed == epoch
 		}
 		if sealed < enough && !installed {
 			return fmt.Errorf("%d of %d sources are sealed", sealed, enough)
 		}
-		h.installed = epoch
+		h.installed, h.floored = epoch, exact < enough && !installed
 		return nil
 	})
 }
