@@ -719,6 +719,40 @@ func TestSettlementReachesByItsOwnPlan(t *testing.T) {
 	}
 }
 
+// Two definitions of one name in requests, as while a new release of a caller is rolled out, do not know how far the other one reaches. A
+// settlement charges what both have room for, and reserves nothing in vain.
+func TestSettlementBesideAnotherDefinition(t *testing.T) {
+	define := func(capacity int64) *limit.Rule {
+		return ruleFor(t, limit.Limit{
+			Name: "pool", Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute, MaxDebt: limit.NoDebt},
+		})
+	}
+	for _, test := range []struct{ held, used, other, charged int64 }{
+		{30, 40, 20, 30}, // the other one has no room for the ten
+		{30, 50, 35, 35}, // and here for five
+		{30, 50, 200, 50},
+	} {
+		own, other := define(100), define(test.other)
+		a := newTroupe(t, 3).enter('A')
+		a.draw = 8 * ms
+		h := a.holds(test.held, 60*second, own)
+		a.check(1, other)
+		sent := len(a.sent)
+		got := a.settles(h, limit.Settlement{Used: test.used}, own)[0]
+		if got.State != limit.HoldSettled || got.Charged != test.charged && got.Charged != test.charged-1 {
+			t.Errorf("of %d held, and %d used of 100, beside a definition of %d: %+v, and not %d charged", test.held, test.used, test.other, got, test.charged)
+		}
+		if n := len(a.sent) - sent; n > 2 {
+			t.Errorf("of %d held, and %d used of 100, beside a definition of %d: %d reservations", test.held, test.used, test.other, n)
+		}
+		a.quickAll()
+		rest := 100 - got.Charged - 1 // but for the check
+		if left := a.left(own); left < rest-1 || left > rest+1 {
+			t.Errorf("of %d held, and %d charged of 100, beside a definition of %d: %d are left", test.held, got.Charged, test.other, left)
+		}
+	}
+}
+
 // A settlement is told the debt by the numbers of its hold, and not by those of whichever plan was asked for last.
 func TestDebtIsOfTheHoldsPlan(t *testing.T) {
 	rules := planned(t, limit.Limit{

@@ -151,8 +151,13 @@ func (b *bucket) lengthBy(rule *limit.Rule, tokens int64) limit.Pos {
 
 // force takes amount tokens off the line, at the price of the rule by which they were held, or as many as its debt allows, and says how many these were; over
 // is false while they are being reserved. They are taken at at, as those of a check are: a later time would need other line than was reserved.
+// Two definitions of one name in requests do not know of each other: then no line is taken that lies too far ahead for the one that was asked for
+// last, since replicas that forget keep no more by their floors.
 func (o *Owner) force(b *bucket, by *limit.Rule, amount, at, now int64, out *Out) (got int64, line spent, over bool) {
 	most := by.BoundOfDebt(at)
+	if known := limit.At(at + b.rule.Ahead()); by.Reach() > b.rule.Ahead() && most.After(known) {
+		most = known
+	}
 	bound := most
 	if !by.SameNumbers(b.rule) {
 		bound = limit.At(most.NS) // rounded down, as lengths are rounded up

@@ -31,6 +31,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestSettlementReachesByItsOwnPlan", `is not answered`)},
 		},
 		{
+			Name: "a settlement reserves what another definition gives up",
+			Why:  "two definitions of one name in requests do not know how far the other one reaches: line that lies too far ahead for the one that was asked for last is reserved and given up, again and again, until nothing is left",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "by.Reach() > b.rule.Ahead() && most.After(known)",
+				New:  "by.Reach() > b.rule.Ahead() && false",
+			}},
+			Caught: []Hunt{story("TestSettlementBesideAnotherDefinition", `reservations|are left`)},
+		},
+		{
 			Name: "a settlement asks for its plan",
 			Why:  "what was used beyond a hold is charged by its plan, and checks go by theirs; where the bucket changes to it, nothing comes back of the holds of others",
 			Edits: []Edit{{
