@@ -21,6 +21,7 @@ const module = "github.com/jeton-dev/jeton"
 // no other package may import cluster-tests. Only cluster-tests imports the root package, which is for other programs, and only
 // cmd/bench imports cmd/bench, a module of its own.
 var mayImport = map[string][]string{
+	"internal/alias":               {},
 	"internal/bearer":              {},
 	"internal/bound":               {},
 	"internal/build":               {},
@@ -104,7 +105,7 @@ var mayImport = map[string][]string{
 		"actor/limit", "actor/together", "internal/bound", "internal/exemplar", "internal/fault", "internal/metrics", "internal/traced", "ring", "ring/agreed", "ring/cluster",
 		"ring/key", "rpc/access", "rpc/activity", "rpc/backup", "rpc/credentials", "rpc/details", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
 	},
-	"rpc/doors/extauthz":           {"internal/fault", "internal/metrics"},
+	"rpc/doors/extauthz":           {"internal/alias", "internal/fault", "internal/metrics"},
 	"rpc/doors/redis":              {"actor/limit", "internal/bound", "internal/build", "internal/fault", "internal/metrics"},
 	"rpc/activity":                 {"internal/build", "internal/fault", "internal/plain", "ring", "ring/cluster/health", "ring/cluster/status"},
 	"rpc/console":                  {"actor/limit", "internal/fault", "internal/metrics", "rpc/activity", "rpc/web"},
@@ -113,7 +114,7 @@ var mayImport = map[string][]string{
 	"gateway/keys":                 {"actor/limit", "internal/replace"},
 	"gateway/config":               {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
 	"gateway/route":                {"gateway/config"},
-	"gateway/identity":             {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/bearer"},
+	"gateway/identity":             {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/alias", "internal/bearer"},
 	"gateway/answer":               {"actor/limit", "gateway/config", "gateway/llm/dialect", "rpc/details"},
 	"gateway/fallback":             {"actor/limit"},
 	"gateway/denial":               {"actor/limit"},
@@ -130,7 +131,7 @@ var mayImport = map[string][]string{
 	"rpc/doors/rls/xds":            {"internal/metrics", "rpc/doors/rls/descriptors"},
 	"gateway": {
 		"actor/limit", "gateway/accesslog", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/llm",
-		"gateway/llm/dialect", "gateway/metering", "gateway/route", "internal/bearer", "internal/exemplar", "internal/speaks", "internal/traced",
+		"gateway/llm/dialect", "gateway/metering", "gateway/route", "internal/alias", "internal/bearer", "internal/exemplar", "internal/speaks", "internal/traced",
 	},
 	".":                      {"actor/limit", "cmd/node", "gateway", "gateway/config", "rpc/client", "storage"},
 	"cmd/gateway":            {},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/gateway/route"
+	"github.com/jeton-dev/jeton/internal/alias"
 )
 
 // readTarget reads what a request asks for: its Host and its URL. If that is ambiguous, the visit notes why, and the request has no
@@ -45,32 +46,44 @@ type reading struct {
 	advice       string // for the client, if other rules apply to this reading
 }
 
-// methodOverrides are headers from which some services take the method, also with underscores for dashes.
+// methodOverrides are headers from which some services take the method, also by other names (see [alias.Header]).
 var methodOverrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override"}
 
-// otherReadings are those of the request that differ from the one that is judged; there is almost never one.
+// otherReadings are those of the request that differ from the one that is judged: each path with each method. There is almost never one.
 func (v *visit) otherReadings() []reading {
 	r := &v.request
-	var others []reading
-	add := func(method, path, advice string) {
-		if method != r.Method || path != r.Path {
-			others = append(others, reading{method, path, advice})
+	others := v.otherPaths()
+	for name, methods := range r.Header {
+		if !slices.Contains(methodOverrides, alias.Header(name)) {
+			continue
+		}
+		advice := "the header " + name + " changes the method for some services: send that method itself"
+		for _, method := range methods {
+			method = strings.ToUpper(strings.TrimSpace(method))
+			others = append(others, reading{method, r.Path, advice})
+			for _, other := range v.otherPaths() {
+				others = append(others, reading{method, other.path, other.advice})
+			}
+		}
+	}
+	return others
+}
+
+// otherPaths are readings of the path alone.
+func (v *visit) otherPaths() (others []reading) {
+	r := &v.request
+	add := func(path, advice string) {
+		others = append(others, reading{r.Method, path, advice})
+		if strings.Contains(path, ";") {
+			others = append(others, reading{r.Method, withoutParameters(path), "the path is ambiguous: send it without semicolons"})
 		}
 	}
 	if strings.Contains(r.Path, ";") {
-		add(r.Method, withoutParameters(r.Path), "the path is ambiguous: send it without semicolons")
+		add(r.Path, "")
 	}
 	if before, _, empty := strings.Cut(v.target.Escaped(), "//"); empty {
 		if before, err := url.PathUnescape(before); err == nil {
-			add(r.Method, route.Clean(before), "the path is ambiguous: send it without two slashes in a row")
-		}
-	}
-	for name, methods := range r.Header {
-		if !slices.Contains(methodOverrides, withDashes(name)) {
-			continue
-		}
-		for _, method := range methods {
-			add(strings.ToUpper(strings.TrimSpace(method)), r.Path, "the header "+name+" changes the method for some services: send that method itself")
+			add(route.Clean(before), "the path is ambiguous: send it without two slashes in a row")
 		}
 	}
 	return others
@@ -91,12 +104,4 @@ func withoutParameters(path string) string {
 		segments[i], _, _ = strings.Cut(segment, ";")
 	}
 	return route.Clean(strings.Join(segments, "/"))
-}
-
-// withDashes is the canonical name of a header with dashes for underscores.
-func withDashes(name string) string {
-	if !strings.Contains(name, "_") {
-		return name
-	}
-	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }

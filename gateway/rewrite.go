@@ -4,6 +4,8 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
+
+	"github.com/jeton-dev/jeton/internal/alias"
 )
 
 // rewrite makes the request that the upstream gets: for the target that was judged, without anything that only the gateway should
@@ -37,12 +39,12 @@ func rewrite(r *httputil.ProxyRequest) {
 }
 
 // setForwarded sets the headers that say where the request comes from. What a trusted proxy said is kept, with the proxy's address
-// added; what any other client said is removed, as are headers that only trusted proxies may set. Such headers with underscores
-// for dashes are always removed: services that get headers as variables (CGI and the like) take the two for one.
+// added; what any other client said is removed, as are headers that only trusted proxies may set. Headers by another name that some
+// services take for one of these (see [alias.Header]) are always removed.
 func (x *roundTrip) setForwarded(r *httputil.ProxyRequest) {
 	trusted := x.rules.proxies.Contains(peerAddr(r.In.RemoteAddr))
 	for name := range r.Out.Header {
-		if dashed := withDashes(name); x.rules.ofProxy(dashed) && (!trusted || dashed != name) {
+		if only, exact := x.rules.ofProxy(name); only && (!trusted || !exact) {
 			delete(r.Out.Header, name)
 		}
 	}
@@ -71,8 +73,14 @@ var proxyHeaders = []string{
 	"X-Original-Uri", "X-Original-Url", "X-Real-Ip", "X-Rewrite-Url",
 }
 
-// ofProxy reports whether only trusted proxies may set a header.
-func (r *rules) ofProxy(name string) bool {
-	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || slices.Contains(proxyHeaders, name) ||
-		slices.Contains(r.ofProxies, name)
+// ofProxy reports whether only trusted proxies may set a header, and whether this is its very name and no other one for it.
+func (r *rules) ofProxy(name string) (only, exact bool) {
+	usual := alias.Header(name)
+	if strings.HasPrefix(usual, "X-Forwarded-") || usual == "Forwarded" || slices.Contains(proxyHeaders, usual) {
+		only, exact = true, usual == name
+	}
+	for _, own := range r.ofProxies {
+		only, exact = only || usual == alias.Header(own), exact || name == own
+	}
+	return only, exact
 }

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/keys"
+	"github.com/jeton-dev/jeton/internal/alias"
 	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
@@ -214,16 +216,20 @@ func readParameter(query, name string) (value string, several, all bool) {
 		pair, query, _ = strings.Cut(query, "&")
 		pair, behind, split := strings.Cut(pair, ";")
 		n, v, _ := strings.Cut(pair, "=")
-		if isNamed(n, name) {
+		switch isNamed(n, name) {
+		case its:
 			v, err := url.QueryUnescape(v)
 			if err != nil || split || has && v != value {
 				return "", true, true
 			}
 			value, has = v, true
+		case likeIt:
+			return "", true, true
+		case another:
 		}
 		for split {
 			pair, behind, split = strings.Cut(behind, ";")
-			if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) {
+			if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) != another {
 				return "", true, true
 			}
 		}
@@ -231,16 +237,48 @@ func readParameter(query, name string) (value string, several, all bool) {
 	return value, false, query == ""
 }
 
-// isNamed says whether the escaped name of a parameter is that name.
-func isNamed(escaped, name string) bool {
+// A naming is what the name of a parameter or cookie is to the one that is looked for.
+type naming uint8
+
+const (
+	another naming = iota
+	likeIt         // some services take it for that
+	its
+)
+
+// isNamed says what an escaped name is to that name.
+func isNamed(escaped, name string) naming {
 	if escaped == name {
-		return true
+		return its
 	}
-	if len(escaped) > 3*len(name) || !strings.ContainsAny(escaped, "%+") {
-		return false
+	switch plain := unescape(escaped); {
+	case plain == name:
+		return its
+	case alias.Parameter(plain, name):
+		return likeIt
 	}
-	plain, err := url.QueryUnescape(escaped)
-	return err == nil && plain == name
+	return another
+}
+
+// unescape is a name with its escapes resolved. What is none stays as it is, as many servers read it.
+func unescape(name string) string {
+	if !strings.ContainsAny(name, "%+") {
+		return name
+	}
+	plain := make([]byte, 0, len(name))
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case c == '+':
+			c = ' '
+		case c == '%' && i+2 < len(name):
+			if escaped, err := strconv.ParseUint(name[i+1:i+3], 16, 8); err == nil {
+				c, i = byte(escaped), i+2
+			}
+		}
+		plain = append(plain, c)
+	}
+	return string(plain)
 }
 
 // Digest is the HMAC-SHA-256 of an API key, 64 hexadecimal digits: what the document has of it under

@@ -15,17 +15,14 @@ import (
 //
 // It looks at the sources of identity.jwt and identity.api_key, and at the headers and cookies of all variables that
 // [Finder.Compile] and [Finder.Variable] have seen. It allocates only when there is a contradiction, or
-// a header with an underscore.
+// a header whose name has something else than letters, digits and dashes.
 func (f *Facts) Contradiction() string {
 	list := f.finder.sourced()
 	if len(list) == 0 {
 		return ""
 	}
 	for name := range f.request.Header {
-		if strings.IndexByte(name, '_') < 0 {
-			continue
-		}
-		if s := aliased(list, name); s != nil {
+		if s := aliased(list, name, f.request.FromProxy); s != nil {
 			return fmt.Sprintf("the header %s is the same as %s to some servers: leave it out", name, s.name)
 		}
 	}
@@ -87,7 +84,7 @@ func (s *source) cookie(lines []string) string {
 	}
 	switch value, several, all := readCookie(lines, s.name); {
 	case several:
-		return fmt.Sprintf("the cookie %s is there several times with different values: send it once", s.name)
+		return fmt.Sprintf("the cookie %s is there several times with different values, or by a name that is the same to some servers: send it once", s.name)
 	case !all:
 		return fmt.Sprintf("there are too many cookies to find %s among them: send fewer", s.name)
 	case s.token && !isCompact(value):
@@ -103,7 +100,7 @@ func (s *source) parameter(query string) string {
 	}
 	switch _, several, all := readParameter(query, s.name); {
 	case several:
-		return fmt.Sprintf("the parameter %s is there several times, or can be read in several ways: send it once, escaped", s.name)
+		return fmt.Sprintf("the parameter %s is there several times, or can be read in several ways: send it once, escaped, and by this very name", s.name)
 	case !all:
 		return fmt.Sprintf("there are too many parameters to find %s among them: send fewer", s.name)
 	}

@@ -60,6 +60,17 @@ func TestContradictions(t *testing.T) {
 		"cookies taken out":          {"", []string{"Connection", "Keep-Alive", "Connection", " cookie "}, "", "header Cookie"},
 		"another one taken out":      {"", []string{"Connection", "X-Other, upgrade, te"}, "", ""},
 		"underscores":                {"", []string{"X_Token", token}, "", "X-Token"},
+		"a dot for a dash":           {"", []string{"X-Token", token, "X.Token", "junk"}, "", "X-Token"},
+		"a proxy's, underscores":     {"10.0.0.1", []string{"X-Real", "a", "X_Real", "b"}, "", ""}, // which are not passed on
+		"not from a proxy":           {"", []string{"X_Real", "b"}, "", ""},
+		"a dot in a parameter":       {"", nil, "api_key=" + goldKey + "&api.key=junk", "api_key"},
+		"a parameter of an array":    {"", nil, "api_key=" + goldKey + "&api_key[]=junk", "api_key"},
+		"a space before":             {"", nil, "api_key=" + goldKey + "&%20api_key=junk", "api_key"},
+		"capital letters":            {"", nil, "API_KEY=" + goldKey, "api_key"},
+		"cut at a NUL":               {"", nil, "api_key%00%zz=" + goldKey, "api_key"},
+		"an array of other things":   {"", nil, "api[key]=1&filter[api_key]=2", ""},
+		"a bracket in a cookie":      {"", []string{"Cookie", "jwt[0]=junk; jwt=" + token}, "", "jwt"},
+		"an escape in its name":      {"", []string{"Cookie", "j%77t=junk; jwt=" + token}, "", "jwt"},
 		"last cookie":                {"", []string{"Cookie", "jwt=junk; jwt=" + token}, "", "jwt"},
 		"two lines of cookies":       {"", []string{"Cookie", "jwt=" + token, "Cookie", "jwt=junk"}, "", "jwt"},
 		"the same cookie twice":      {"", []string{"Cookie", "jwt=" + token, "Cookie", `a=b; jwt="` + token + `"`}, "", ""},
@@ -112,6 +123,19 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("%q tells the value", got)
 			}
 		})
+	}
+}
+
+// With forward-auth the proxy passes on what it was sent.
+func TestContradictionsBehindForwardAuth(t *testing.T) {
+	f := everywhere(t)
+	for name, refused := range map[string]bool{"X_Real": true, "X.Real": true, "X_Reals": false} {
+		r := from("203.0.113.9", "X-Real", "a", name, "b")
+		r.FromProxy = true
+		facts := f.Facts(r)
+		if got := facts.Contradiction(); strings.Contains(got, "X-Real") != refused {
+			t.Errorf("beside X-Real, %s: %q", name, got)
+		}
 	}
 }
 

@@ -18,8 +18,8 @@ func findCookie(lines []string, name string) string {
 	return value
 }
 
-// readCookie is the value of the first cookie with that name, whether there is another one with another value, and whether
-// all cookies were read. To some servers a name alone is a cookie with an empty value, and a space behind the equals sign
+// readCookie is the value of the first cookie with that name, whether there is another one with another value or with a name that some
+// services take for this one, and whether all cookies were read. To some servers a name alone is a cookie with an empty value, and a space behind the equals sign
 // belongs to the value.
 func readCookie(lines []string, name string) (value string, several, all bool) {
 	cookies, size, has, spaced := 0, 0, false, ""
@@ -34,7 +34,11 @@ func readCookie(lines []string, name string) (value string, several, all bool) {
 			var one string
 			one, line, _ = strings.Cut(line, ";")
 			n, v, _ := strings.Cut(trimCookie(one), "=")
-			if trimCookie(n) != name {
+			switch n = trimCookie(n); {
+			case n == name:
+			case isNamed(n, name) != another:
+				return value, true, true
+			default:
 				continue
 			}
 			without, with := unwrap(trimCookie(v)), unwrap(v)

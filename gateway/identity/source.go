@@ -1,6 +1,6 @@
 package identity
 
-import "strings"
+import "github.com/jeton-dev/jeton/internal/alias"
 
 // place is the part of a request that a source is in.
 type place uint8
@@ -16,6 +16,7 @@ const (
 type source struct {
 	place   place
 	name    string // of a header, canonical
+	usual   string // [alias.Header] of that
 	trusted bool   // counts only from trusted proxies
 	token   bool   // may hold a token (JWT)
 }
@@ -30,6 +31,9 @@ func (f *Finder) sourced() []source {
 
 // note adds a source to those that [Facts.Contradiction] looks at.
 func (f *Finder) note(s source) {
+	if s.place == inHeader {
+		s.usual = alias.Header(s.name)
+	}
 	f.noting.Lock()
 	defer f.noting.Unlock()
 	old := f.sourced()
@@ -64,12 +68,12 @@ func (f *Finder) noteIdentity() {
 	}
 }
 
-// aliased is the source among these whose header becomes the same variable as the named one where a dash and an underscore are one (CGI,
-// and what descends from it); nil for none. The headers of trusted proxies are not asked about.
-func aliased(list []source, name string) *source {
-	dashed := strings.ReplaceAll(name, "_", "-")
+// aliased is the source among these for whose header some services take the named one, though it is called otherwise; nil for none. The headers of
+// trusted proxies are asked about with forward-auth only: otherwise the gateway itself removes what is called otherwise.
+func aliased(list []source, name string, fromProxy bool) *source {
+	usual := alias.Header(name)
 	for i := range list {
-		if s := &list[i]; s.place == inHeader && !s.trusted && strings.EqualFold(dashed, s.name) {
+		if s := &list[i]; s.place == inHeader && s.usual == usual && s.name != name && (!s.trusted || fromProxy) {
 			return s
 		}
 	}

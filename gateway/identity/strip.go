@@ -21,12 +21,12 @@ func (f *Finder) Strip(r *http.Request, known bool) {
 	}
 }
 
-// without is a query without a parameter, however its name is escaped.
+// without is a query without a parameter, however its name is escaped, and without what some services take for it.
 func without(query, name string) string {
 	var kept []string
 	dropped := false
 	for pair := range strings.SplitSeq(query, "&") {
-		if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) {
+		if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) != another {
 			dropped = true
 			continue
 		}

@@ -16,7 +16,8 @@ func Clean(decoded string) string {
 
 // Ambiguous says whether servers read an escaped path differently, so that the one behind a gateway might serve something
 // else than the gateway has judged: it has dot segments, escaped or not, also before a semicolon; an escaped slash; a
-// backslash or a NUL, escaped or not; or a percent sign that escapes nothing. Only one layer of escaping is looked at.
+// backslash or a control character, escaped or not; or a percent sign that escapes nothing. Many expressions that are to meet a whole
+// path meet it also before a line feed at its end. Only one layer of escaping is looked at.
 func Ambiguous(rawPath string) bool {
 	for segment := range strings.SplitSeq(rawPath, "/") {
 		if ambiguous(segment) {
@@ -40,7 +41,7 @@ func ambiguous(segment string) bool {
 			i += 2
 		}
 		switch {
-		case c == '/' || c == '\\' || c == 0:
+		case c == '/' || c == '\\' || c < ' ' || c == 0x7f:
 			return true
 		case c == ';':
 			parameters = true

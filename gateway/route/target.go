@@ -47,7 +47,7 @@ func Read(host string, u *url.URL) (t Target, why string) {
 	case !utf8.ValidString(t.decoded):
 		return Target{}, "the path is ambiguous: send it in UTF-8"
 	case Ambiguous(t.escaped):
-		return Target{}, "the path is ambiguous: send it without dot segments, backslashes and encoded slashes"
+		return Target{}, "the path is ambiguous: send it without dot segments, backslashes, control characters and encoded slashes"
 	}
 	t.Path = Clean(t.decoded)
 	return t, ""

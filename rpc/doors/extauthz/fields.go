@@ -9,6 +9,8 @@ import (
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/jeton-dev/jeton/internal/alias"
 )
 
 const (
@@ -112,21 +114,13 @@ func (f *fields) add(name, value string) error {
 		return &refusal{http.StatusBadRequest, fmt.Sprintf("the header %.64s has control characters", name)}
 	}
 	canonical := http.CanonicalHeaderKey(name)
-	if slices.Contains(misleading, withDashes(canonical)) && !slices.Contains(f.doubtful, name) {
+	if slices.Contains(misleading, alias.Header(canonical)) && !slices.Contains(f.doubtful, name) {
 		f.doubtful = append(f.doubtful, name)
 	}
 	if !slices.Contains(replaced, canonical) {
 		f.header[canonical] = append(f.header[canonical], value)
 	}
 	return nil
-}
-
-// withDashes is the canonical name of a header with dashes for underscores: services that get headers as variables take the two for one.
-func withDashes(name string) string {
-	if !strings.Contains(name, "_") {
-		return name
-	}
-	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
 // tooLarge refuses a request whose header is too large.
