@@ -1,9 +1,12 @@
 package spelling
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestNearest(t *testing.T) {
@@ -33,6 +36,36 @@ func TestDistance(t *testing.T) {
 		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("from %q to %q it takes %d changes, want %d", c.a, c.b, got, c.want)
 		}
+	}
+}
+
+// What looks only at near places finds the same distance as what looks at all of them.
+func TestWithin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.StringOfN(rapid.RuneFrom([]rune("ab")), 0, 9, -1)
+		a, b, slips := letters.Draw(t, "a"), letters.Draw(t, "b"), rapid.IntRange(1, maxSlips).Draw(t, "slips")
+		if got, want := within(a, b, slips), min(distance(a, b), slips+1); got != want {
+			t.Errorf("from %q to %q it takes %d changes, of at most %d, want %d", a, b, got, slips, want)
+		}
+	})
+}
+
+// Whoever asks for an unknown name must not cost more than whoever asks for a known one.
+func BenchmarkNear(b *testing.B) {
+	const length = 60
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any names do
+	names := make([]string, 256)
+	for i := range names {
+		letters := make([]byte, length)
+		for j := range letters {
+			letters[j] = byte('a' + random.IntN(26))
+		}
+		names[i] = string(letters)
+	}
+	typed := strings.Repeat("a", length)
+	b.ReportAllocs()
+	for b.Loop() {
+		Near(typed, names)
 	}
 }
 
