@@ -82,6 +82,7 @@ type Stored interface {
 type api struct {
 	APIConfig
 	metrics apiMetrics
+	shown   shownLimits
 }
 
 // NewAPI makes the JSON API, a handler for the root of a server. The error says what is missing in cfg, or why the

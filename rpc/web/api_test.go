@@ -344,6 +344,19 @@ func TestLimitsOverHTTP(t *testing.T) {
 	if err != nil || got.StatusCode != http.StatusOK || !reflect.DeepEqual(back, doc) {
 		t.Errorf("got %d %s, which reads as %+v and %v", got.StatusCode, got.body, back, err)
 	}
+	if again := ask("GET", "/v1/limits", ""); again.body != got.body {
+		t.Errorf("asked again, it is %s", again.body)
+	}
+	var shown shownLimits
+	if n := testing.AllocsPerRun(10, func() { _, _ = shown.of(doc) }); n > 0 {
+		t.Errorf("the same limits are encoded again, with %v allocations", n)
+	}
+	if doc, err = limit.ParseDocument([]byte("limits: {other: {capacity: 1, refill: 1/s}}")); err != nil {
+		t.Fatal(err)
+	}
+	if changed := ask("GET", "/v1/limits", ""); !strings.Contains(changed.body, "other") || changed.body == got.body {
+		t.Errorf("after a change it is %s", changed.body)
+	}
 	put := ask("PUT", "/v1/limits", got.body)
 	wantProblem(t, put, 405, "", "SIGHUP")
 	if allow := put.Header.Get("Allow"); allow != "GET, HEAD" {

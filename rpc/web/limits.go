@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -30,11 +31,37 @@ func (a *api) limitsBy(r *http.Request) answerer {
 
 // limits answers GET /v1/limits. In a cluster the version stands in ETag.
 func (a *api) limits(*http.Request) (reply, error) {
-	out := reply{status: http.StatusOK, body: a.Limits()}
+	text, err := a.shown.of(a.Limits())
+	if err != nil {
+		return reply{}, err
+	}
+	out := reply{status: http.StatusOK, body: text}
 	if a.Stored != nil {
 		out.header = http.Header{"Etag": {etag(a.Stored.Version())}}
 	}
 	return out, nil
+}
+
+// shownLimits are the limits that were asked for last, as JSON. To encode thousands of them takes tens of milliseconds, and a client may ask for them as
+// often as it may check.
+type shownLimits struct {
+	last atomic.Pointer[shownDocument]
+}
+
+type shownDocument struct {
+	document *limit.Document
+	text     encoded
+}
+
+func (s *shownLimits) of(document *limit.Document) (encoded, error) {
+	if last := s.last.Load(); last != nil && last.document == document {
+		return last.text, nil
+	}
+	text, err := encode(document)
+	if err == nil {
+		s.last.Store(&shownDocument{document, text})
+	}
+	return text, err
 }
 
 func etag(version uint64) string { return strconv.Quote(strconv.FormatUint(version, 10)) }

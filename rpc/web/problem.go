@@ -95,22 +95,34 @@ func WriteJSON(w http.ResponseWriter, status int, v any) { reply{status: status,
 type reply struct {
 	status int
 	header http.Header // besides what every reply has
-	body   any         // written as JSON; nil for none
+	body   any         // written as JSON, unless it is encoded already; nil for none
+}
+
+// encoded is JSON.
+type encoded []byte
+
+func encode(v any) (encoded, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return text.Bytes(), err
 }
 
 func (o reply) write(w http.ResponseWriter) {
-	var text bytes.Buffer
+	text, is := o.body.(encoded)
 	if o.body != nil {
-		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(o.body); err != nil {
-			problemOf(err).reply().write(w)
-			return
+		if !is {
+			var err error
+			if text, err = encode(o.body); err != nil {
+				problemOf(err).reply().write(w)
+				return
+			}
 		}
 		w.Header().Set("Content-Type", "application/json")
 	}
 	maps.Copy(w.Header(), o.header)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(o.status)
-	_, _ = w.Write(text.Bytes()) // an error means that the client has left
+	_, _ = w.Write(text) // an error means that the client has left
 }
