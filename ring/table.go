@@ -12,7 +12,10 @@ const recoveryEpochs = 1_000_000
 // Recovered is the epoch that a forced recovery begins for a partition of which no higher epoch than that is known: the next
 // multiple of a million. It is higher than every epoch that any node, also a lost one, can have been in, so nothing that was
 // sent, stored or installed before the recovery belongs to it.
-func Recovered(known uint64) uint64 { return (known/recoveryEpochs + 1) * recoveryEpochs }
+func Recovered(known uint64) uint64 { return (Recoveries(known) + 1) * recoveryEpochs }
+
+// Recoveries is how many forced recoveries have raised a number to [Recovered].
+func Recoveries(number uint64) uint64 { return number / recoveryEpochs }
 
 // A Place says which nodes hold the registers of one partition.
 type Place struct {

@@ -101,8 +101,8 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Why:  "a leader that was cut off may have written into its log that a node is removed, which lives and has agreed on more with others since; taken for removed, it is not asked, and there are two clusters",
 			Edits: []Edit{{
 				File: "ring/cluster/recovery/survey.go",
-				Old:  "server.Voter && removed && !sure {",
-				New:  "server.Voter && removed && !sure && false {",
+				Old:  "_, sure := s.Removed[id]; return sure })",
+				New:  "return s != nil })",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryBesideARemovalThatNobodyAgreedOn$", Says: `it is done`}},
 		},
@@ -129,10 +129,67 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Why:  "the log that ends in the later term holds all that was agreed; a longer one may hold what never was instead",
 			Edits: []Edit{{
 				File: "ring/cluster/consensus/logend.go",
-				Old:  "return e.Term > other.Term || e.Term == other.Term && e.Index > other.Index",
-				New:  "return e.Index > other.Index",
+				Old:  "cmp.Compare(e.Recoveries, other.Recoveries), cmp.Compare(e.Term, other.Term), cmp.Compare(e.Index, other.Index)",
+				New:  "cmp.Compare(e.Recoveries, other.Recoveries), cmp.Compare(e.Index, other.Index)",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLogEnds$", Says: `entry 4 of term 3 after`}},
+		},
+		{
+			Name: "the log that a recovery has passed over",
+			Why:  "a node that a recovery has passed over may have the later term; a second recovery by its log would undo the first one",
+			Edits: []Edit{{
+				File: "ring/cluster/consensus/logend.go",
+				Old:  "cmp.Or(cmp.Compare(e.Recoveries, other.Recoveries), ",
+				New:  "cmp.Or(",
+			}},
+			Caught: []Hunt{
+				{Package: "./ring/cluster/consensus", Run: "^TestLogEnds$", Says: `entry 1 of term 2 after`},
+				{Package: "./ring/cluster/consensus", Run: "^TestRecoverFromOneOfThree$", Says: `is thrown away for a log that it has passed over`},
+			},
+		},
+		{
+			Name: "calls that wait for the next raft",
+			Why:  "what a lost leader has sent before it was lost may arrive while raft is stopped for a recovery; read by the raft that runs afterwards, it undoes the recovery",
+			Edits: []Edit{{
+				File: "ring/cluster/consensus/agreement.go",
+				Old:  "\t\ta.transport = newTransport(a.config, a.addressOf, a.letGo, a.raftLog)\n",
+				New:  "\t\ta.transport = newTransport(a.config, a.addressOf, a.letGo, a.raftLog)\n\t\ta.transport.inbox.open()\n",
+			}, {
+				File: "ring/cluster/consensus/agreement.go",
+				Old:  "\ta.transport.inbox.close()\n",
+				New:  "",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLateCallsOfALostLeader$", Says: `by a node whose raft does not run`}},
+		},
+		{
+			Name: "calls of a node that was removed",
+			Why:  "a snapshot that a lost leader has sent may arrive long after a recovery; taken, it replaces all that was agreed since",
+			Edits: []Edit{{
+				File: "ring/cluster/consensus/inbox.go",
+				Old:  "return has && b.removed(raft.ServerID(m.GetRPCHeader().ID))",
+				New:  "return has && b.removed(raft.ServerID(m.GetRPCHeader().ID[:0]))",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLateCallsOfALostLeader$", Says: `the recovered node takes it|the disk of the recovered node`}},
+		},
+		{
+			Name: "a recovery that does not wait for gossip",
+			Why:  "a node that was let in while the one that recovers was down makes itself known within seconds of its start; passed over, it makes a second cluster",
+			Edits: []Edit{{
+				File: "ring/cluster/gossip/seek.go",
+				Old:  "left := g.config.Rarely + dialTime - time.Since(g.started)",
+				New:  "left := g.config.Rarely - dialTime - time.Since(g.started)",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoveryRightAfterAStart$", Flags: []string{"-count=5"}, Says: `is passed over`}},
+		},
+		{
+			Name: "a recovery of what its log was before",
+			Why:  "what arrives after the survey was in no plan: a node that it lets in would be a member that nobody has asked",
+			Edits: []Edit{{
+				File: "ring/cluster/consensus/recover.go",
+				Old:  "if err == nil && own.End != from {",
+				New:  "if err == nil && own.End != from && false {",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestRecoverFromOneOfThree$", Says: `of what the log was before`}},
 		},
 		{
 			Name: "the floor of an earlier recovery",

@@ -52,8 +52,8 @@ func writeRejoin(fs vfs.FS, data string, known []string) error {
 	return fs.Rename(path+".new", path)
 }
 
-// applyRejoin has a node on a data directory that was renewed join its old cluster and nothing else, if it is not told what to
-// join.
+// applyRejoin has a node on a data directory that was renewed join its old cluster and found no other one. It joins at the addresses that the
+// cluster had, unless it is told others.
 func (c *Config) applyRejoin() error {
 	var text []byte
 	file, err := c.FS.Open(c.FS.PathJoin(c.Data, rejoinFile))
@@ -62,12 +62,14 @@ func (c *Config) applyRejoin() error {
 		err = errors.Join(err, file.Close())
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && len(c.Join) > 0:
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil
 	case err != nil:
 		return fmt.Errorf("data: %w", err)
 	}
-	c.Join, c.Expect = strings.Fields(string(text)), 0
+	if c.Expect = 0; len(c.Join) == 0 {
+		c.Join = strings.Fields(string(text))
+	}
 	if len(c.Join) == 0 {
 		return errors.New("join: the node has deleted an old copy of its data and must rejoin its cluster: name gossip addresses of other nodes")
 	}

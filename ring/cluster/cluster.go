@@ -105,7 +105,7 @@ func New(config Config) (*Cluster, error) {
 		return nil, errors.Join(err, c.agreement.Stop(), c.wire.Close())
 	}
 	c.gossip = gossip.New(gossip.Config{
-		ID: config.ID, Own: own, Wire: c.wire, Key: config.Key, Twin: func() { c.joiner.MeetTwin() }, Speaks: config.Speaks, Tune: config.tuning.gossip, Logger: c.logger,
+		ID: config.ID, Own: own, Wire: c.wire, Key: config.Key, Twin: func() { c.joiner.MeetTwin() }, Speaks: config.Speaks, Rarely: config.tuning.rarely, Tune: config.tuning.gossip, Logger: c.logger,
 	})
 	c.assemble()
 	c.registry = prometheus.NewRegistry()

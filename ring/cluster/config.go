@@ -139,6 +139,7 @@ type Config struct {
 // tuning is set by tests only.
 type tuning struct {
 	gossip   func(*memberlist.Config)
+	rarely   time.Duration      // see [gossip.Config]
 	step     func(string) error // called before and after each durable step of founding; an error ends the node there
 	patience time.Duration      // how long a refusal that may be temporary is retried
 }

@@ -263,7 +263,7 @@ func testBesideALeader(t *testing.T, r *rig) (heard bool) {
 		return known && err == nil && says.Leader != ""
 	})
 	heardSoFar = sync.OnceValue(hearing(all[:2]...))
-	notice := map[string]any{"cluster": b.State().Cluster, "by": "a", "end": consensus.LogEnd{Term: 1 << 60}}
+	notice := map[string]any{"cluster": b.State().Cluster, "by": "a", "end": consensus.LogEnd{Recoveries: 1 << 30}}
 	_, reset := ask(message.KindReset, notice)
 	endedBySelf := ended
 
@@ -327,6 +327,51 @@ func TestRecoveryMissesNobody(t *testing.T) {
 	}
 }
 
+// The node that recovers has just been started, and its gossip has met nobody. Who was let in while it was down makes itself known first.
+func TestRecoveryRightAfterAStart(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	startAll(all...)
+	for _, ch := range all {
+		ch.members(3)
+	}
+	left, lost := all[0], all[1:]
+	left.stop()
+	late := r.chair("d", 40)
+	late.config.Join = []string{lost[0].config.BindGossip}
+	startAll(late)
+	for _, ch := range lost {
+		ch.stop()
+	}
+	left.start()
+	if _, err := left.cluster.Recover(t.Context(), []string{"b", "c"}); !errors.Is(err, agreed.ErrStale) || !strings.Contains(err.Error(), `"d"`) {
+		t.Errorf("a node that the lost ones have let in is passed over: %v", err)
+	}
+}
+
+// Somebody has once started a node under a member's name; it was refused, and is gone. It stands in no recovery's way while the member lives, and is named
+// with it once that is lost.
+func TestRecoveryBesideWhoWasNeverLetIn(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	startAll(all...)
+	a, b, c := all[0], all[1], all[2]
+	for _, ch := range all {
+		ch.members(3)
+	}
+	refused := r.chair("b", 99)
+	refused.config.Join, refused.config.tuning.patience = []string{a.config.BindGossip}, 300*time.Millisecond
+	refused.start()
+	refused.ends(agreed.ErrNameTaken)
+	a.soon("gossip knows who was refused", func() bool { return a.cluster.gossip.All()[refused.config.ID].Cluster != "" })
+	c.stop()
+	leads(a, b)
+	recovered(t, []*chair{a, b}, c)
+	b.stop()
+	recovered(t, []*chair{a}, b)
+	a.members(1)
+}
+
 // A node that the lost ones have let in, and that is silent, may only be slow. It is waited for, unless it is named as lost itself.
 func TestRecoveryWaitsForWhoIsSilent(t *testing.T) {
 	left, late, lost := letInByTheLost(t)
@@ -337,8 +382,8 @@ func TestRecoveryWaitsForWhoIsSilent(t *testing.T) {
 	late.stop()
 	left.soon("gossip takes d for dead", func() bool { return !left.cluster.gossip.Alive(late.config.ID) })
 	_, err = left.cluster.Recover(t.Context(), []string{"b", "c"})
-	if !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"d"`) {
-		t.Fatalf("a node that the lost ones have let in is not waited for: %v", err)
+	if !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"d"`) || !strings.Contains(err.Error(), late.config.ID.String()) {
+		t.Fatalf("a node that the lost ones have let in is not waited for, by its name and id: %v", err)
 	}
 	recovered(t, []*chair{left}, append(lost, late)...)
 	left.members(1)

@@ -164,7 +164,7 @@ func (r *rig) chair(name string, order byte) *chair {
 		BindGossip: reserve(r.t), BindRaft: reserve(r.t), Partitions: 7, Limits: []byte("limits: {}\n"),
 		Mark: agreed.Mark{Boot: 1, Minute: 1000}, Peers: r.fabric, Now: r.now, Advance: func(int64) {},
 		Logger: slog.New(ch.logs),
-		tuning: tuning{gossip: hurry, patience: 20 * time.Second},
+		tuning: tuning{gossip: hurry, rarely: 500 * time.Millisecond, patience: 20 * time.Second},
 	}
 	_, _ = rand.Read(ch.config.ID[:])
 	ch.config.ID[0] = order

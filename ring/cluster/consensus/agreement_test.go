@@ -11,10 +11,12 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -544,14 +546,18 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	for p := range known.State.Table.Places {
 		places = append(places, agreed.Change{Partition: ring.Partition(p), Epoch: 5, Replicas: agreedtest.IDs(1)})
 	}
-	if err := survivor.RecoverAlone(g.ctx, &agreed.Command{Recover: &agreed.Recover{Lost: agreedtest.IDs(9), Places: places, Raft: true}}); !errors.Is(err, agreed.ErrUnknownNode) {
+	earlier := LogEnd{Term: known.End.Term, Index: known.End.Index - 1}
+	if err := survivor.RecoverAlone(g.ctx, earlier, &agreed.Command{}); !errors.Is(err, agreed.ErrStale) {
+		t.Errorf("a recovery of what the log was before: %v", err)
+	}
+	if err := survivor.RecoverAlone(g.ctx, known.End, &agreed.Command{Recover: &agreed.Recover{Lost: agreedtest.IDs(9), Places: places, Raft: true}}); !errors.Is(err, agreed.ErrUnknownNode) {
 		t.Errorf("a recovery that makes no sense: %v", err)
 	}
 	if again, err := survivor.Supposed(); err != nil || len(again.Servers) != 3 || again.State.Version != known.State.Version {
 		t.Errorf("it has changed something: %+v, %v", again, err)
 	}
 	what := &agreed.Recover{Lost: agreedtest.IDs(3), Places: places, Raft: true}
-	if err := survivor.RecoverAlone(g.ctx, &agreed.Command{Recover: what}); err != nil {
+	if err := survivor.RecoverAlone(g.ctx, known.End, &agreed.Command{Recover: what}); err != nil {
 		t.Fatal(err)
 	}
 	// Whenever the node leads, the recovery is agreed: also if nothing more was written.
@@ -568,6 +574,10 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if err := survivor.Reset(LogEnd{Term: own.End.Term + 9, Index: 1 << 20}); !errors.Is(err, agreed.ErrStale) {
+		t.Fatalf("what was agreed on since the recovery is thrown away for a log that it has passed over: %v", err)
+	}
+
 	// The other survivor, whose disk is of the old cluster.
 	other := g.node(2)
 	if m, ok := other.HighestMark(agreedtest.ID(3)); !ok || m != (agreed.Mark{Boot: 1, Minute: 400}) {
@@ -577,7 +587,7 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Reset(LogEnd{theirs.End.Term, theirs.End.Index - 1}); !errors.Is(err, agreed.ErrStale) {
+	if err := other.Reset(LogEnd{Term: theirs.End.Term, Index: theirs.End.Index - 1}); !errors.Is(err, agreed.ErrStale) {
 		t.Errorf("a log is thrown away for a shorter one: %v", err)
 	}
 	if err := other.Reset(own.End); err != nil {
@@ -602,16 +612,138 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	}
 }
 
+// What a lost leader has sent arrives while raft is stopped for the recovery, or long after it, and undoes nothing: it had led in a later term, of
+// which the survivor has not heard.
+func TestLateCallsOfALostLeader(t *testing.T) {
+	entries := func(old Supposition, lost *Agreement) error {
+		var said raft.AppendEntriesResponse
+		end, term := old.End, old.End.Term+10
+		return lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(1)), "", &raft.AppendEntriesRequest{
+			RPCHeader: headerOf(lost), Term: term, PrevLogEntry: end.Index, PrevLogTerm: end.Term, LeaderCommitIndex: end.Index + 2,
+			Entries: []*raft.Log{
+				{Index: end.Index + 1, Term: term, Type: raft.LogNoop},
+				{Index: end.Index + 2, Term: term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(configurationOf(old.Servers))},
+			},
+		}, &said)
+	}
+	for name, test := range map[string]struct {
+		during bool
+		send   func(old Supposition, lost *Agreement) error
+	}{
+		"entries, while raft is stopped": {true, entries},
+		"entries, afterwards":            {false, entries},
+		"a snapshot, afterwards": {false, func(old Supposition, lost *Agreement) error {
+			var said raft.InstallSnapshotResponse
+			text := agreedtest.JSON(t, old.State)
+			return lost.transport.Transport.InstallSnapshot(serverID(agreedtest.ID(1)), "", &raft.InstallSnapshotRequest{
+				RPCHeader: headerOf(lost), SnapshotVersion: 1, Term: old.End.Term + 10, LastLogIndex: old.End.Index + 300, LastLogTerm: old.End.Term + 10,
+				Configuration: raft.EncodeConfiguration(configurationOf(old.Servers)), ConfigurationIndex: 1, Size: int64(len(text)),
+			}, &said, strings.NewReader(text))
+		}},
+		"a heartbeat, afterwards": {false, func(old Supposition, lost *Agreement) error {
+			var said raft.AppendEntriesResponse
+			return lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(1)), "", &raft.AppendEntriesRequest{
+				RPCHeader: headerOf(lost), Term: old.End.Term + 10,
+			}, &said)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newAgreements(t, testKey(t, "a secret of a good length"))
+			survivor := g.founded(3)
+			g.propose(raise(3, 400))
+			g.everywhere()
+			g.kill(2)
+			g.kill(3)
+			lost := g.node(2) // its raft does not run, and it can send
+			lost.mu.Lock()
+			lost.connectLocked()
+			lost.mu.Unlock()
+			old, err := survivor.Supposed()
+			if err != nil {
+				t.Fatal(err)
+			}
+			places := make([]agreed.Change, len(old.State.Table.Places))
+			for p := range places {
+				places[p] = agreed.Change{Partition: ring.Partition(p), Epoch: ring.Recovered(1), Replicas: agreedtest.IDs(1)}
+			}
+			if test.during {
+				if err := survivor.Suspend(); err != nil {
+					t.Fatal(err)
+				}
+				if err := test.send(old, lost); err == nil || !strings.Contains(err.Error(), errNotRunning.Error()) {
+					t.Fatalf("it is taken, or kept for later, by a node whose raft does not run: %v", err)
+				}
+			}
+			if err := survivor.RecoverAlone(g.ctx, old.End, &agreed.Command{Recover: &agreed.Recover{Lost: agreedtest.IDs(2, 3), Places: places, Raft: true}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.send(old, lost); err == nil {
+				t.Fatal("the recovered node takes it")
+			}
+			g.kill(2)
+			g.propose(raise(1, 500))
+			own, err := survivor.Supposed()
+			if err != nil || len(own.Servers) != 1 || len(own.State.Removed) != 2 || own.State.Nodes[agreedtest.ID(1)].Mark.Minute != 500 || own.End.Recoveries != 1 {
+				t.Errorf("the disk of the recovered node has %+v, %v", own, err)
+			}
+		})
+	}
+}
+
+// headerOf is what raft's calls of a node begin with.
+func headerOf(a *Agreement) raft.RPCHeader {
+	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(serverID(a.config.ID)), Addr: []byte(a.config.Advertise)}
+}
+
+// Who is removed by a log may live and know more, voter or not, unless raft has let go of the node since: its leader does so once that is agreed.
+func TestSupposedTellsOfRemovals(t *testing.T) {
+	g := newAgreements(t, nil)
+	a := g.founded(3)
+	g.everywhere()
+	if err := a.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	write := func(kind raft.LogType, data []byte) {
+		last, err := a.Log().LastIndex()
+		if err == nil {
+			err = a.Log().StoreLog(&raft.Log{Index: last + 1, Term: 1 << 20, Type: kind, Data: data})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(what string, want ...ring.NodeID) {
+		t.Helper()
+		own, err := a.Supposed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.SortedFunc(maps.Keys(own.Removed), ring.NodeID.Compare); !slices.Equal(got, want) {
+			t.Errorf("%s: %v may not be removed, want %v", what, got, want)
+		}
+	}
+	servers := a.Servers()
+	servers[2].Voter = false
+	write(raft.LogConfiguration, raft.EncodeConfiguration(configurationOf(servers)))
+	says("nobody is removed")
+	write(raft.LogCommand, []byte(agreedtest.JSON(t, agreed.Command{Remove: &agreed.Remove{ID: agreedtest.ID(3), Force: true}})))
+	says("one that does not vote is", agreedtest.ID(3))
+	write(raft.LogConfiguration, raft.EncodeConfiguration(configurationOf(servers[1:])))
+	says("raft has let go of another one", agreedtest.ID(3))
+	write(raft.LogConfiguration, raft.EncodeConfiguration(configurationOf(servers[1:2])))
+	says("raft has let go of it")
+}
+
 func TestRecoverNeedsSomethingToRecover(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.node(1)
-	if err := a.RecoverAlone(g.ctx, &agreed.Command{Recover: &agreed.Recover{}}); err == nil {
+	if err := a.RecoverAlone(g.ctx, LogEnd{}, &agreed.Command{Recover: &agreed.Recover{}}); err == nil {
 		t.Error("an empty disk was recovered")
 	} else {
 		t.Log(err)
 	}
 	g.kill(1)
-	if err := a.RecoverAlone(g.ctx, &agreed.Command{Recover: &agreed.Recover{}}); err == nil {
+	if err := a.RecoverAlone(g.ctx, LogEnd{}, &agreed.Command{Recover: &agreed.Recover{}}); err == nil {
 		t.Error("a closed one was recovered")
 	}
 	if err := a.Reset(LogEnd{Term: 1 << 60}); err == nil {

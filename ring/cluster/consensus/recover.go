@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/raft"
 
@@ -15,9 +17,10 @@ import (
 // RecoverAlone is raft's half of a forced recovery, on the one node that the operator asks: it makes raft a cluster of
 // this node alone, in which everything in its log is agreed and then what, the recovery, and waits until this node leads. All of
 // it is one step on the disk: there is no state in which this node leads and the recovery is not agreed. Every other node
-// that is left has to be reset before. The agreement runs afterwards, on an error too, unless that says otherwise.
-func (a *Agreement) RecoverAlone(ctx context.Context, what *agreed.Command) error {
-	if err := a.restartAlone(what); err != nil {
+// that is left has to be reset before. The log must end where what was made from it; otherwise the error is ErrStale. The agreement runs
+// afterwards, on an error too, unless that says otherwise.
+func (a *Agreement) RecoverAlone(ctx context.Context, from LogEnd, what *agreed.Command) error {
+	if err := a.restartAlone(from, what); err != nil {
 		return fmt.Errorf("recovering raft: %w", err)
 	}
 	for {
@@ -34,7 +37,7 @@ func (a *Agreement) RecoverAlone(ctx context.Context, what *agreed.Command) erro
 }
 
 // restartAlone stops raft, rewrites its configuration and its state, and starts it again.
-func (a *Agreement) restartAlone(what *agreed.Command) error {
+func (a *Agreement) restartAlone(from LogEnd, what *agreed.Command) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
@@ -43,10 +46,17 @@ func (a *Agreement) restartAlone(what *agreed.Command) error {
 	if err := a.stopRaftLocked(); err != nil {
 		return err
 	}
+	own, err := a.disk.contents()
+	if err == nil && own.End != from {
+		err = fmt.Errorf("%w: the raft log ends at %s, and ended at %s before: run the recovery again", agreed.ErrStale, own.End, from)
+	}
+	if err != nil {
+		return errors.Join(err, a.startLocked())
+	}
 	a.connectLocked()
 	alone := configurationOf([]Server{{ID: a.config.ID, Address: a.config.Advertise, Voter: true}})
 	last := &recovering{machine: newMachine(a.marks, a.fail), what: what}
-	err := raft.RecoverCluster(a.raftConfig(), last, a.disk.logs, a.disk.stable, a.disk.snapshots, a.transport, alone)
+	err = raft.RecoverCluster(a.raftConfig(), last, a.disk.logs, a.disk.stable, a.disk.snapshots, a.transport, alone)
 	switch {
 	case err == nil:
 		a.stored.Store(&alone)
@@ -141,8 +151,14 @@ type Supposition struct {
 	State   *agreed.State
 	Servers []Server // that raft has then
 	End     LogEnd
-	// Removed are the nodes that entries of the log remove, as they were before.
+	// Removed are the nodes that entries of the log remove, as they were before, but for those that raft has let go of since: its leader does so
+	// once their removal is agreed.
 	Removed map[ring.NodeID]agreed.Node
+}
+
+// has says whether raft has a server.
+func (s *Supposition) has(id ring.NodeID) bool {
+	return slices.ContainsFunc(s.Servers, func(server Server) bool { return server.ID == id })
 }
 
 // Supposed is what this node's log comes to. Raft may run.
@@ -179,7 +195,9 @@ func (d *disk) contents() (Supposition, error) {
 		s.End = LogEnd{Term: entry.Term, Index: index}
 		switch entry.Type {
 		case raft.LogConfiguration:
+			before := s
 			s.Servers = serversOf(raft.DecodeConfiguration(entry.Data))
+			maps.DeleteFunc(s.Removed, func(id ring.NodeID, _ agreed.Node) bool { return before.has(id) && !s.has(id) })
 		case raft.LogCommand:
 			c, err := agreed.DecodeCommand(entry.Data)
 			if err != nil {
@@ -192,6 +210,7 @@ func (d *disk) contents() (Supposition, error) {
 		default:
 		}
 	}
+	s.End.Recoveries = ring.Recoveries(s.State.Version)
 	return s, nil
 }
 

@@ -26,27 +26,47 @@ type transport struct {
 	raft.Transport
 	raft.WithPreVote
 	network *raft.NetworkTransport
+	inbox   *inbox
 
 	mu      sync.Mutex
 	held    map[raft.ServerID]chan struct{} // closed when the server answers, or by release
 	closing bool                            // nothing is held up
 }
 
-// newTransport listens for raft's calls.
-func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) *transport {
+// newTransport listens for raft's calls. removed says of a sender that no call of it counts any more.
+func newTransport(config Config, addressOf addressFunc, removed func(raft.ServerID) bool, logger hclog.Logger) *transport {
 	s := newStream(config)
 	s.start()
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
 		MaxRPCsInFlight: inFlight,
 	})
-	return &transport{Transport: n, WithPreVote: n, network: n, held: map[raft.ServerID]chan struct{}{}}
+	return &transport{Transport: n, WithPreVote: n, network: n, inbox: newInbox(n.Consumer(), removed), held: map[raft.ServerID]chan struct{}{}}
 }
 
 // close closes the listener and every connection.
 func (t *transport) close() error {
+	t.inbox.end()
 	t.network.CloseStreams()
 	return t.network.Close()
+}
+
+// Consumer implements raft.Transport.
+func (t *transport) Consumer() <-chan raft.RPC { return t.inbox.calls }
+
+// SetHeartbeatHandler implements raft.Transport. Heartbeats go around the inbox.
+func (t *transport) SetHeartbeatHandler(handle func(raft.RPC)) {
+	if handle == nil {
+		t.Transport.SetHeartbeatHandler(nil)
+		return
+	}
+	t.Transport.SetHeartbeatHandler(func(call raft.RPC) {
+		if t.inbox.fromRemoved(call) {
+			refuse(call, errRemoved)
+			return
+		}
+		handle(call)
+	})
 }
 
 // AppendEntries implements raft.Transport.

@@ -7,6 +7,7 @@
 package gossip
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,8 @@ type Config struct {
 	// Speaks says in a word what an address speaks that does not speak gossip; empty where that is not to be seen. Nil: that
 	// is not asked.
 	Speaks func(ctx context.Context, address string) string
+	// Rarely is how long Seek waits at most before it tries to meet again who is missing. 0: ten seconds.
+	Rarely time.Duration
 	// Tune changes memberlist's settings, in tests. Nil: they stay.
 	Tune   func(*memberlist.Config)
 	Logger *slog.Logger
@@ -79,6 +82,7 @@ type Gossip struct {
 
 // New makes gossip on a wire that is bound already. Start starts it.
 func New(config Config) *Gossip {
+	config.Rarely = cmp.Or(config.Rarely, 10*time.Second)
 	return &Gossip{
 		config: config, id: config.ID, logger: config.Logger, throttle: lograte.NewThrottle(), wire: config.Wire, started: time.Now(), own: config.Own,
 		peers: map[ring.NodeID]Peer{}, keptOut: keptOuts{}, changed: make(chan struct{}), tried: make(chan struct{}),
@@ -92,7 +96,7 @@ func (g *Gossip) Start() error {
 	settings.Transport = g.wire.transport
 	settings.AdvertiseAddr, settings.AdvertisePort = g.wire.IP, g.wire.port
 	settings.BindPort = g.wire.port // where an address without a port is thought to be
-	settings.TCPTimeout = 2 * time.Second
+	settings.TCPTimeout = dialTime
 	settings.GossipInterval = 100 * time.Millisecond
 	settings.DeadNodeReclaimTime = time.Nanosecond // a node may come back at another address once it is known to be dead
 	settings.Logger = g.wire.logger

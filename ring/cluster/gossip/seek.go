@@ -2,15 +2,20 @@ package gossip
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
+
+// dialTime is how long an attempt to meet a node may take.
+const dialTime = 2 * time.Second
 
 // Seek looks for nodes until ctx ends: at the addresses that targets tells, but for those of nodes that are alive. It
 // tries often while this node is alone, and rarely later: that heals a partition after which each side has
 // forgotten the other.
 func (g *Gossip) Seek(ctx context.Context, targets func() []string) {
-	const first, next, most = 250 * time.Millisecond, time.Second, 10 * time.Second
+	const first, next = 250 * time.Millisecond, time.Second
+	most := g.config.Rarely
 	for wait := first; ; {
 		wake := g.Changed()
 		missing, company := g.missing(targets())
@@ -85,6 +90,22 @@ func (g *Gossip) join(addresses []string) {
 		})
 	}
 	all.Wait()
+}
+
+// Settle waits until every node that knows this one, and runs, has had the time to introduce itself, and says whether that was yet to come.
+func (g *Gossip) Settle(ctx context.Context) (waited bool, err error) {
+	left := g.config.Rarely + dialTime - time.Since(g.started)
+	if left <= 0 {
+		return false, nil
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true, nil
+	case <-ctx.Done():
+		return false, fmt.Errorf("waiting for nodes to make themselves known: %w", ctx.Err())
+	}
 }
 
 // Tried is closed once every address that was known at the start has been tried.

@@ -95,19 +95,7 @@ func (r *Recoverer) LeaderHandlers() map[string]message.Handler {
 func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	own, err := r.config.Agreement.Supposed()
-	if err != nil {
-		return agreed.Recovery{}, err
-	}
-	s := own.State
-	if !s.Founded() {
-		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know the state of the cluster; run the recovery on another surviving node", message.ErrUnreachable)
-	}
-	gone, err := r.goneNodes(ctx, own, lost)
-	if err != nil {
-		return agreed.Recovery{}, err
-	}
-	known, err := r.survey(ctx, own, gone)
+	own, gone, known, err := r.learn(ctx, lost)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
@@ -115,7 +103,7 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 	if err := r.mayRecover(known, raftLost); err != nil {
 		return agreed.Recovery{}, err
 	}
-	what, done, err := agreed.PlanRecovery(s, gone, known.epochs, raftLost)
+	what, done, err := agreed.PlanRecovery(own.State, gone, known.epochs, raftLost)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
@@ -131,6 +119,29 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 	}
 	r.config.Assert()
 	return done, nil
+}
+
+// learn is what this node's log comes to, which nodes are lost, and what the survivors know together. Where raft has lost its majority, it is learned anew
+// while this node's log still grows: this node may have led until a moment ago.
+func (r *Recoverer) learn(ctx context.Context, lost []string) (own consensus.Supposition, gone map[ring.NodeID]agreed.Node, known *knowledge, err error) {
+	for {
+		if own, err = r.config.Agreement.Supposed(); err != nil {
+			return own, nil, nil, err
+		}
+		if !own.State.Founded() {
+			return own, nil, nil, fmt.Errorf("%w: this node does not know the state of the cluster; run the recovery on another surviving node", message.ErrUnreachable)
+		}
+		if gone, err = r.goneNodes(ctx, own, lost); err != nil {
+			return own, nil, nil, err
+		}
+		if known, err = r.survey(ctx, own, gone); err != nil {
+			return own, nil, nil, err
+		}
+		now, err := r.config.Agreement.Supposed()
+		if err != nil || now.End == own.End || !r.majorityLost(known, own, gone) {
+			return own, gone, known, err
+		}
+	}
 }
 
 // mayRecover refuses a recovery that must run at another node, or wait for one.

@@ -38,7 +38,7 @@ func (r *Recoverer) recoverRaft(ctx context.Context, own consensus.Supposition, 
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	return r.config.Agreement.RecoverAlone(ctx, what)
+	return r.config.Agreement.RecoverAlone(ctx, own.End, what)
 }
 
 // endRegisters makes this node's registers accept nothing any more until a recovered epoch begins. Otherwise survivors that are a

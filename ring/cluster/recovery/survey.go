@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -119,28 +120,31 @@ func (r *Recoverer) majorityLost(k *knowledge, own consensus.Supposition, gone m
 	return left < ring.Majority(voters)
 }
 
-// maybeRemoved are the voters that entries of this node's raft log remove, on which nobody may have agreed: they may live, and know more.
+// maybeRemoved are the nodes that entries of this node's raft log remove, on which nobody may have agreed: they may live, and know more.
 func (r *Recoverer) maybeRemoved(own consensus.Supposition) map[ring.NodeID]agreed.Node {
-	maybe, s := map[ring.NodeID]agreed.Node{}, r.config.State()
-	for _, server := range own.Servers {
-		n, removed := own.Removed[server.ID]
-		if _, sure := s.Removed[server.ID]; server.Voter && removed && !sure {
-			maybe[server.ID] = n
-		}
-	}
+	maybe, s := maps.Clone(own.Removed), r.config.State()
+	maps.DeleteFunc(maybe, func(id ring.NodeID, _ agreed.Node) bool { _, sure := s.Removed[id]; return sure })
 	return maybe
 }
 
 // noticeTime is how long the voters may take to notice that their leader is lost.
 const noticeTime = 4 * consensus.ElectionTimeout
 
-// survey asks every survivor what it knows. Where raft has lost its majority, it waits until no survivor knows of a leader: as
-// long as one does, the nodes that were named as lost are not lost.
+// survey asks every survivor what it knows. Where raft has lost its majority, it waits until every node of the cluster that runs can have made itself known to
+// gossip, and until no survivor knows of a leader: as long as one does, the nodes that were named as lost are not lost.
 func (r *Recoverer) survey(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for started := time.Now(); ; {
-		known, err := r.surveyAll(ctx, own, gone)
-		if err != nil || !r.majorityLost(known, own, gone) || known.leader == "" {
-			return known, err
+		known, unmet, err := r.surveyAll(ctx, own, gone)
+		if err != nil || !r.majorityLost(known, own, gone) {
+			return known, err // all that was agreed is known: nodes that only gossip knows were not let in
+		}
+		if waited, err := r.config.Gossip.Settle(ctx); err != nil {
+			return nil, err
+		} else if waited {
+			continue
+		}
+		if unmet != nil || known.leader == "" {
+			return known, unmet
 		}
 		if time.Since(started) > noticeTime {
 			return nil, fmt.Errorf("%w: a surviving node hears the leader %q: stop the lost nodes for good, or do not name them as lost", message.ErrAlive, known.leader)
@@ -151,25 +155,30 @@ func (r *Recoverer) survey(ctx context.Context, own consensus.Supposition, gone 
 	}
 }
 
-// surveyAll asks every survivor once.
-func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+// surveyAll asks every survivor once. unmet is why those of them do not answer that only gossip knows.
+func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (known *knowledge, unmet, err error) {
 	said, err := r.answerSurvey(ctx, message.Nothing{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, known := own.State, &knowledge{newest: said}
+	s, strangers := own.State, r.letIn(own.State)
+	known = &knowledge{newest: said}
 	known.add(r.config.Name, said)
 	var mu sync.Mutex
-	var problems []error
+	var problems, ofStrangers []error
 	message.ForEach(r.survivors(own, gone), func(n agreed.Node) {
 		said, err := message.Call[survey](ctx, r.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
+		about := &problems
+		if slices.ContainsFunc(strangers, func(o agreed.Node) bool { return o.ID == n.ID }) {
+			about = &ofStrangers
+		}
 		switch {
 		case err != nil:
-			problems = append(problems, fmt.Errorf("%w: %q, which is not named as lost: start it, or name it as lost too: %w", message.ErrUnreachable, n.Name, err))
+			*about = append(*about, fmt.Errorf("%w: %q, which is not named as lost: start it, or name its id as lost too, which is %s: %w", message.ErrUnreachable, n.Name, n.ID, err))
 		case said.ID != n.ID:
-			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", message.ErrUnreachable, n.Name, said.ID))
+			*about = append(*about, fmt.Errorf("%w: %q, which is node %s; node %s answers at its address", message.ErrUnreachable, n.Name, n.ID, said.ID))
 		case said.Cluster != agreed.Unique{} && said.Cluster != s.Cluster:
 			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", message.ErrForeign, n.Name, said.Cluster))
 		default:
@@ -178,7 +187,7 @@ func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, go
 			known.add(n.Name, said)
 		}
 	})
-	return known, errors.Join(problems...)
+	return known, errors.Join(ofStrangers...), errors.Join(problems...)
 }
 
 // survivors are the other nodes that are not lost, at the addresses that gossip tells, or else at the agreed ones.
