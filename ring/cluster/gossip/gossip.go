@@ -80,6 +80,9 @@ type Gossip struct {
 	changed chan struct{} // closed at the next change
 }
 
+// dialTime is how long an attempt to meet a node may take.
+const dialTime = 2 * time.Second
+
 // New makes gossip on a wire that is bound already. Start starts it.
 func New(config Config) *Gossip {
 	config.Rarely = cmp.Or(config.Rarely, 10*time.Second)

@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// dialTime is how long an attempt to meet a node may take.
-const dialTime = 2 * time.Second
-
 // Seek looks for nodes until ctx ends: at the addresses that targets tells, but for those of nodes that are alive. It
 // tries often while this node is alone, and rarely later: that heals a partition after which each side has
 // forgotten the other.
