@@ -29,5 +29,5 @@ if [ -z "$before" ]; then
 	echo "jeton: start a node with 'systemctl enable --now jeton', a gateway with 'systemctl enable --now jeton-gateway'."
 else
 	echo "jeton: upgraded from $before. Nodes and gateways that run go on as they are until you restart them."
-	echo "jeton: restart one node after another: 'systemctl restart jeton', and before the next, wait until 'jeton health' says that this one is ready, and for 'jeton cluster status --strict'. Where nodes do not listen on 127.0.0.1, JETON_SERVER and JETON_CLUSTER_KEY_FILE tell it whom to ask."
+	echo "jeton: restart one node after another: 'systemctl restart jeton', and before the next, wait until 'jeton health' says that this one is ready, and for 'jeton cluster status --strict'. Where nodes do not listen on 127.0.0.1, give them JETON_SERVER, on each machine the address of its own node, and JETON_CLUSTER_KEY_FILE."
 fi
