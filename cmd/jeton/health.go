@@ -41,10 +41,12 @@ func healthVerb() *cobra.Command {
 		SuggestFor: []string{"ready", "readyz", "livez", "ping"},
 		Short:      "Say whether a node or a gateway is ready, for supervisors and containers",
 		Long: "Say whether a node is ready: it answers, and at least some keys can be decided, as GET /readyz says. With --gateway, ask a\n" +
-			"gateway instead, at its admin address. With --live, only whether the process answers: that is what a supervisor should\n" +
-			"ask that starts again what is not healthy, since starting nodes again brings back no majority that others have lost.\n\n" +
+			"gateway instead, at its admin address. What is ready and has a problem says \"degraded\" and why, as /readyz does: a node\n" +
+			"that some keys cannot be decided, a gateway that its cluster or something else that it needs is not as it should be.\n\n" +
+			"With --live, ask only whether the process answers: that is what a supervisor should ask that starts again what is not\n" +
+			"healthy, since starting nodes again brings back no majority that others have lost.\n\n" +
 			"Just the process at that address is asked, and no other node in its place.\n\n" +
-			"Exit codes: 0 yes; 1 no, or no answer in time; 2 wrong options.",
+			"Exit codes: 0 yes, also where it is degraded; 1 no, or no answer in time; 2 wrong options.",
 		Example: "  jeton health\n  jeton health --live --server 10.0.0.1:7700 --cluster-key-file key\n  jeton health --gateway 127.0.0.1:7781",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ask, err := p.asking()
@@ -53,11 +55,12 @@ func healthVerb() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), p.timeout)
 			defer cancel()
-			if err := ask(ctx); err != nil {
+			said, err := ask(ctx)
+			if err != nil {
 				fmt.Fprintln(cmd.OutOrStdout(), plain.Lines(err.Error()))
 				return cli.ErrNo
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), map[bool]string{true: "live", false: "ready"}[p.live])
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), plain.Lines(said))
 			return err
 		},
 	}
@@ -68,8 +71,14 @@ func healthVerb() *cobra.Command {
 	return cmd
 }
 
-// asking is what to ask, or what is wrong with the options.
-func (p *physician) asking() (ask func(context.Context) error, err error) {
+// What is printed of a process that is well; one that is degraded says so itself.
+const (
+	saidLive  = "live"
+	saidReady = "ready"
+)
+
+// asking is what to ask, or what is wrong with the options. What it asks says in a line how a process is that is well.
+func (p *physician) asking() (ask func(context.Context) (string, error), err error) {
 	if err := checkTimeout(p.timeout); err != nil {
 		return nil, err
 	}
@@ -78,7 +87,7 @@ func (p *physician) asking() (ask func(context.Context) error, err error) {
 		if err != nil || r.URL.Host == "" || r.URL.Port() == "" {
 			return nil, fmt.Errorf("--gateway: %q is no address: write HOST:PORT, such as 127.0.0.1:7781", p.gateway)
 		}
-		return func(ctx context.Context) error { return askGateway(r.WithContext(ctx)) }, nil
+		return func(ctx context.Context) (string, error) { return p.askGateway(r.WithContext(ctx)) }, nil
 	}
 	servers, err := p.servers()
 	switch {
@@ -91,7 +100,7 @@ func (p *physician) asking() (ask func(context.Context) error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) error { return p.askNode(ctx, secure) }, nil
+	return func(ctx context.Context) (string, error) { return p.askNode(ctx, secure) }, nil
 }
 
 // page is the URL of what is asked of a gateway.
@@ -107,9 +116,9 @@ func (p *physician) page() string {
 }
 
 // maxVerdict is how much of a gateway's answer is read: its first line says how it is.
-const maxVerdict = 1 << 12
+const maxVerdict = 1 << 16
 
-func askGateway(r *http.Request) error {
+func (p *physician) askGateway(r *http.Request) (string, error) {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	a, err := (&http.Client{Transport: transport}).Do(r)
@@ -117,61 +126,69 @@ func askGateway(r *http.Request) error {
 		err = failed.Err
 	}
 	if err != nil {
-		return fmt.Errorf("gateway at %s: %w", r.URL.Host, err)
+		return "", fmt.Errorf("gateway at %s: %w", r.URL.Host, err)
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, maxVerdict))
 	if err != nil {
-		return err
+		return "", err
 	}
-	first, _, _ := strings.Cut(string(text), "\n")
+	first, more, _ := strings.Cut(string(text), "\n")
 	switch {
 	case a.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s answers %s: %s", r.URL, a.Status, first)
+		return "", fmt.Errorf("%s answers %s: %s", r.URL, a.Status, first)
 	case !isVerdict(first):
-		return fmt.Errorf("%s answers %s, but not as a gateway of jeton does: --gateway names the address of its admin.listen, such as 127.0.0.1:7781", r.URL, a.Status)
+		return "", fmt.Errorf("%s answers %s, but not as a gateway of jeton does: --gateway names the address of its admin.listen, such as 127.0.0.1:7781", r.URL, a.Status)
+	case p.live:
+		return saidLive, nil
+	case more == "": // a gateway goes on with a line for its configuration, a node with none
+		return "", fmt.Errorf("%s answers as the HTTP port of a node of jeton does, not as a gateway: --gateway names the address of a gateway's admin.listen, such as 127.0.0.1:7781; "+
+			"to ask a node, name its gRPC port with --server", r.URL)
 	}
-	return nil
+	return first, nil
 }
 
 // isVerdict says whether a gateway that is well says so in these words, of /livez or /readyz.
 func isVerdict(first string) bool {
-	return first == "ok" || first == "ready" || strings.HasPrefix(first, "degraded: ")
+	return first == "ok" || first == saidReady || strings.HasPrefix(first, "degraded: ")
 }
 
 // askNode asks whether the node answers, and for more than that, which keys can be decided, as it sees it.
-func (p *physician) askNode(ctx context.Context, secure *tls.Config) error {
+func (p *physician) askNode(ctx context.Context, secure *tls.Config) (string, error) {
 	over := insecure.NewCredentials()
 	if secure != nil {
 		over = credentials.NewTLS(secure)
 	}
 	conn, err := grpc.NewClient("passthrough:///"+p.server, grpc.WithTransportCredentials(over), grpc.WithNoProxy())
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer conn.Close() //nolint:errcheck // the answer has been read
 	m, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName})
 	switch {
 	case err != nil:
-		return fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
+		return "", fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
 	case p.live:
-		return nil
+		return saidLive, nil
 	case m.GetStatus() != healthpb.HealthCheckResponse_SERVING:
-		return fmt.Errorf("node at %s: it is %s", p.server, m.GetStatus())
+		return "", fmt.Errorf("node at %s: it is %s", p.server, m.GetStatus())
 	}
 	said, err := pb.NewAdminClient(conn).Status(ctx, &pb.StatusRequest{})
 	if status.Code(err) == codes.FailedPrecondition {
-		return nil // it is alone: nothing but itself decides
+		return saidReady, nil // it is alone: nothing but itself decides
 	}
 	if err != nil {
-		return fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
+		return "", fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
 	}
 	var s cluster.Status
 	if err := json.Unmarshal(said.GetStatus(), &s); err != nil {
-		return fmt.Errorf("node at %s: it speaks another version of jeton: %w", p.server, err)
+		return "", fmt.Errorf("node at %s: it speaks another version of jeton: %w", p.server, err)
 	}
 	if verdictOf(s.Deciding, false) != nil {
-		return errors.New("not ready: no key can be decided: jeton cluster status shows why")
+		return "", errors.New("not ready: no key can be decided: jeton cluster status shows why")
 	}
-	return nil
+	if some := s.Deciding.Degraded(); some != "" {
+		return "degraded: " + some, nil
+	}
+	return saidReady, nil
 }

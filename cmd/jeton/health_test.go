@@ -57,18 +57,27 @@ func TestHealthOfAGateway(t *testing.T) {
 	}
 }
 
-// A gateway says in its own words that it is well; another web server that answers with 200 is none.
+// A gateway says in its own words that it is well, and why it is degraded; another web server that answers with 200 is none, nor is a node.
 func TestHealthOfAnotherWebServer(t *testing.T) {
-	for text, code := range map[string]int{
-		"ready\ncluster: every key can be decided\n": 0, "degraded: cluster: no key can be decided\n": 0,
-		"": 1, "<!doctype html>\n": 1, "readying\n": 1, "every key can be decided\n": 1,
+	const none, node = "not as a gateway of jeton does", "as the HTTP port of a node of jeton does"
+	for text, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"ready\nconfiguration: 1 route\n":                          {0, "ready\n"},
+		"degraded: cluster: no \x1b key\nconfiguration: 1 route\n": {0, "degraded: cluster: no "},
+		"ready\n": {1, node}, "degraded: partitions 1 (1 of 2) cannot be decided\n": {1, node},
+		"": {1, none}, "<!doctype html>\n": {1, none}, "readying\n": {1, none}, "every key can be decided\n": {1, none},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }))
 		stdout, _, got := jeton(t, nil, "health", "--gateway", s.URL)
 		s.Close()
-		if got != code || code == 1 && !strings.Contains(stdout, "not as a gateway of jeton does") {
-			t.Errorf("%q: exit code %d, %q; want %d", text, got, stdout, code)
+		if got != want.code || !strings.Contains(stdout, want.says) || strings.Contains(stdout, "\x1b") || strings.Count(stdout, "\n") != 1 {
+			t.Errorf("%q: exit code %d, %q; want %d, %q", text, got, stdout, want.code, want.says)
 		}
+	}
+	if stdout, _, code := jeton(t, nil, "health", "--gateway", aNode(t).HTTPAddr()); code != 1 || !strings.Contains(stdout, node) {
+		t.Errorf("a node: exit code %d, %q", code, stdout)
 	}
 }
 
