@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +61,7 @@ func doctorVerb(env cli.Lookup) *cobra.Command {
 	flags.StringVar(&cfg.config, cli.ConfigOption, "", "YAML file with the options of the node on this machine")
 	flags.SetAnnotation(cli.ConfigOption, cli.OwnDocument, nil) //nolint:errcheck // it is there
 	flags.StringVar(&cfg.data, "data", "", "data folder of the node on this machine; as the node's options have it if empty")
-	flags.StringSliceVar(&cfg.gateways, "gateway", nil, "addresses, HOST:PORT, whose TLS certificates are looked at too, such as those of gateways")
+	flags.StringSliceVar(&cfg.gateways, "gateway", nil, "addresses, HOST:PORT, such as those of gateways: whether they are reached, and their TLS certificates")
 	flags.Var(cfg.least, "least", "how bad a finding must be to count")
 	flags.Var(cfg.output, "output", "form of the output")
 	return cmd
@@ -67,6 +69,9 @@ func doctorVerb(env cli.Lookup) *cobra.Command {
 
 // run looks, and says what was found.
 func (d *doctorConfig) run(cmd *cobra.Command, options []string) error {
+	if err := d.checkGateways(); err != nil {
+		return err
+	}
 	found := doctor.Facts{At: time.Now()}
 	asks := cmd.Flags().Changed("server")
 	if local := d.config != "" || d.data != "" || len(options) > 0; local || !asks {
@@ -99,6 +104,25 @@ func (d *doctorConfig) run(cmd *cobra.Command, options []string) error {
 		return errors.Join(err, failed)
 	case len(report.Findings) > 0:
 		return cli.ErrNo
+	}
+	return nil
+}
+
+// checkGateways refuses what is no address in --gateway. JETON_GATEWAY may be a URL, for other verbs: its address is taken.
+func (d *doctorConfig) checkGateways() error {
+	for i, address := range d.gateways {
+		_, at, isURL := strings.Cut(strings.TrimSpace(address), "://")
+		if !isURL {
+			at = strings.TrimSpace(address)
+		}
+		d.gateways[i] = strings.TrimSuffix(at, "/")
+		host, port, err := net.SplitHostPort(d.gateways[i])
+		if err == nil && host != "" {
+			_, err = net.LookupPort("tcp", port) //nolint:noctx // it asks no server
+		}
+		if err != nil || host == "" || port == "" {
+			return fmt.Errorf("--gateway: %q is no address: write HOST:PORT, such as edge-1:443", address)
+		}
 	}
 	return nil
 }

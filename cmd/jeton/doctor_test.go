@@ -36,6 +36,10 @@ func TestDoctorOfACluster(t *testing.T) {
 	if !strings.Contains(stdout, `"certificates","says":"1 are shown"`) {
 		t.Errorf("the gateway's certificate is not seen: %s", stdout)
 	}
+	stdout, _, code = jeton(t, env, "doctor", "--gateway", "http://127.0.0.1:1/", "--least", "warning")
+	if code != cli.ExitNo || !strings.Contains(stdout, "warning: 127.0.0.1:1, which --gateway names, cannot be reached from here: ") || !strings.Contains(stdout, "whether gateways decide: none tells") {
+		t.Errorf("a gateway that is not there: exit code %d: %s", code, stdout)
+	}
 	stdout, _, code = jeton(t, env, "doctor", "--least", "warning")
 	if !strings.Contains(stdout, slow) && (code != cli.ExitOK || !strings.HasSuffix(stdout, "\nnothing found\n")) {
 		t.Errorf("exit code %d: %s", code, stdout)
@@ -74,6 +78,9 @@ func TestDoctorIsCalledWrong(t *testing.T) {
 		"--server localhost":                `--server: "localhost" is no address`,
 		"--gateway edge:443":                "--gateway: certificates are looked at where a cluster is: give --server too",
 		"--server 127.0.0.1:1 --timeout 1s": "127.0.0.1:1",
+		"--server a:1 --gateway nosuch":     `--gateway: "nosuch" is no address: write HOST:PORT, such as edge-1:443`,
+		"--server a:1 --gateway edge:":      `--gateway: "edge:" is no address`,
+		"--server a:1 --gateway e:1,e:x1":   `--gateway: "e:x1" is no address`,
 		"-- --memory 1":                     "memory",
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"doctor"}, strings.Fields(args)...)...)

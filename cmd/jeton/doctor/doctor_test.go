@@ -132,6 +132,9 @@ var ofCluster = []wrong{
 		c.Gateways = []facts.Reached{{Address: "edge:443", Ends: in(-time.Hour)}}
 	}, activity.Critical, certificateEnds, "the certificate of edge:443 has ended at 2026-03-01T11:00:00Z"},
 	{"a node that is not reached", func(_ *facts.Machine, c *facts.Cluster) { c.Reached[2].Error = "refused" }, activity.Notice, notReached, "node c cannot be reached from here at c:7702 (http): refused"},
+	{"a gateway that is not reached", func(_ *facts.Machine, c *facts.Cluster) {
+		c.Gateways = []facts.Reached{{Address: "edge:443", Error: "refused"}}
+	}, activity.Warning, gatewayClosed, "edge:443, which --gateway names, cannot be reached from here: refused"},
 	{"a path that is closed", func(_ *facts.Machine, c *facts.Cluster) {
 		c.Probes[0].Paths[0].Error, c.Probes[0].Paths[1].Error = "no answer in time", "no answer in time"
 	}, activity.Warning, pathBroken, "node a does not reach node b: gossip over UDP at b:7701: no answer in time; raft at b:7703: no answer in time"},
@@ -227,6 +230,7 @@ func TestNotTold(t *testing.T) {
 		{"overrides", func(_ *facts.Machine, c *facts.Cluster) { c.OverridesUnknown = "late" }, "which there are: late"},
 		{"zones", func(_ *facts.Machine, c *facts.Cluster) { inZones(c, "", "", "") }, "no node has a --zone"},
 		{"a gateway", func(_ *facts.Machine, c *facts.Cluster) { c.Gateways = []facts.Reached{{Address: "edge:80"}} }, "of edge:80: it shows none"},
+		{"gateways", func(_ *facts.Machine, c *facts.Cluster) { c.Nodes[0].Gateways = nil }, "whether gateways decide: none tells"},
 	} {
 		f := well()
 		w.make(f.Machine, f.Cluster)

@@ -42,6 +42,7 @@ const (
 	memoryOnly      heading = "Decisions are kept in memory only"
 	certificateEnds heading = "A certificate ends soon"
 	notReached      heading = "A node cannot be reached from here"
+	gatewayClosed   heading = "A named gateway cannot be reached from here"
 	pathBroken      heading = "Nodes do not reach one another"
 	pathUntold      heading = "A node does not say what it reaches"
 	limitUnused     heading = "A limit is never used"
@@ -63,7 +64,7 @@ func headings() []heading {
 	return []heading{
 		optionsWrong, folderWrong, folderRenewed, diskSlow, fsyncQuick, fsyncFails, noDisk, layer, elsewhere, unsafeMount, diskFull, fewFiles, fewDescriptors, muchMemory,
 		memoryKilled, littleProcessor, clockFree, clockOff, clockSlow, portTaken, portWrong, otherOptions, joinUnresolved, fileWrong, fileClosed,
-		memoryOnly, certificateEnds, notReached, pathBroken, pathUntold, limitUnused, limitDenies, oneZone, someZones, fewReplicas, fewVoters, levelBehind, draining,
+		memoryOnly, certificateEnds, notReached, gatewayClosed, pathBroken, pathUntold, limitUnused, limitDenies, oneZone, someZones, fewReplicas, fewVoters, levelBehind, draining,
 		overrideEnds, overrideStands, overrideVain, passedOpen,
 	}
 }

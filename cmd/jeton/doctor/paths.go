@@ -137,7 +137,10 @@ func certificates(j *judge, c *facts.Cluster) {
 			}
 			j.end(*r.Ends, finding{node: r.Node, what: whose, do: "Renew it, and replace the file: nodes and gateways read it again while they run."})
 		case r.Node == "" && r.Error != "":
-			j.unknown("certificate", "of %s: %s", r.Address, r.Error)
+			j.warning(gatewayClosed, finding{
+				what: fmt.Sprintf("%s, which --gateway names, cannot be reached from here: %s", r.Address, r.Error),
+				do:   "If nothing runs there, start it. If it runs, see whether it listens at this address, and whether a firewall lets this machine reach it.",
+			})
 		case r.Node == "":
 			j.unknown("certificate", "of %s: it shows none", r.Address)
 		}

@@ -110,6 +110,10 @@ func gateways(j *judge, c *facts.Cluster) {
 		}
 	}
 	slices.Sort(names)
+	if len(newest) == 0 {
+		j.unknown("gateways", "whether gateways decide: none tells")
+		return
+	}
 	j.sees("gateways", "%d tell the cluster what they do", len(names))
 	for _, name := range names {
 		g, passed := newest[name], 0.0

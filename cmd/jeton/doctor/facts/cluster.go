@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ type ClusterConfig struct {
 	Server string // that the client asks
 	// Within is how long each question may take; where nodes try to reach one another, three seconds more.
 	Within time.Duration
-	// Gateways are addresses, HOST:PORT, whose certificates are looked at, such as those of gateways.
+	// Gateways are addresses, HOST:PORT, such as those of gateways, that are tried, and whose certificates are looked at.
 	Gateways []string
 }
 
@@ -161,7 +160,7 @@ func addressesOf(s *status.Status) (all []Reached) {
 
 func named(addresses []string) (all []Reached) {
 	for _, a := range addresses {
-		all = append(all, Reached{Address: strings.TrimSpace(a)})
+		all = append(all, Reached{Address: a})
 	}
 	return all
 }
