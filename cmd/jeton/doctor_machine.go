@@ -32,7 +32,7 @@ func (d *doctorConfig) machine(ctx context.Context, options []string) (*facts.Ma
 		return nil, err
 	}
 	cfg := facts.MachineConfig{Node: serve.config()}
-	bound, err := boundOf(serve.memory, d.env)
+	bound, err := checkBounds(cfg.Node, serve.memory, d.env)
 	cfg.Memory = facts.Memory{Bound: bound.bytes, Source: bound.source, There: bound.there, Of: bound.of}
 	if err != nil {
 		return nil, err

@@ -69,6 +69,32 @@ func TestDoctorOfAMachine(t *testing.T) {
 	}
 }
 
+// TestDoctorOfOptions finds what jeton serve --check refuses, in the same words, once.
+func TestDoctorOfOptions(t *testing.T) {
+	dir := t.TempDir()
+	tokens := filepath.Join(dir, "tokens")
+	if err := os.WriteFile(tokens, []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	common := []string{"--listen-http", "127.0.0.1:0", "--listen-gossip", "127.0.0.1:0", "--listen-raft", "127.0.0.1:0", "--data", filepath.Join(dir, "data")}
+	for args, says := range map[string]string{
+		"--listen-grpc :0":                                       "with these options: listen-grpc: :0 can be reached from other machines",
+		"--listen-grpc :0 --insecure":                            "with these options: advertise: :0 is every address of this machine",
+		"--listen-grpc 127.0.0.1:0 --expect 2":                   "with these options: expect: a cluster is founded by 1, 3 or 5 nodes",
+		"--listen-grpc 127.0.0.1:0 --admin-token-file " + tokens: "critical: --admin-token-file: ",
+	} {
+		options := append(slices.Clone(common), strings.Fields(args)...)
+		_, refusal, code := jeton(t, nil, append([]string{"serve", "--check"}, options...)...)
+		if code != cli.ExitError {
+			t.Errorf("serve --check %s: exit code %d", args, code)
+		}
+		stdout, stderr, code := jeton(t, nil, append([]string{"doctor", "--least", "critical", "--"}, options...)...)
+		if code != cli.ExitNo || stderr != "" || !strings.Contains(stdout, says) || !strings.HasSuffix(stdout, "found: 1 critical\n") {
+			t.Errorf("doctor %s: exit code %d, %s%s, want %q, and serve --check says %q", args, code, stdout, stderr, says, refusal)
+		}
+	}
+}
+
 // TestDoctorIsCalledWrong says what is wrong with the command line.
 func TestDoctorIsCalledWrong(t *testing.T) {
 	for args, says := range map[string]string{
@@ -82,6 +108,7 @@ func TestDoctorIsCalledWrong(t *testing.T) {
 		"--server a:1 --gateway edge:":      `--gateway: "edge:" is no address`,
 		"--server a:1 --gateway e:1,e:x1":   `--gateway: "e:x1" is no address`,
 		"-- --memory 1":                     "memory",
+		"-- --inline-fill 0":                "inline-fill: 0 is out of range",
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"doctor"}, strings.Fields(args)...)...)
 		if code != cli.ExitError || !strings.Contains(stderr, says) || stdout != "" {

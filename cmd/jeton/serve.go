@@ -113,7 +113,7 @@ func (o *serveOptions) addFlags(flags *pflag.FlagSet) {
 
 // bounded runs a node that stays below so much memory.
 func bounded(ctx context.Context, hangup chan os.Signal, cfg node.Config, memory int64) error {
-	bound, err := checkBounds(cfg, memory)
+	bound, err := checkBounds(cfg, memory, os.LookupEnv)
 	if err != nil {
 		return err
 	}

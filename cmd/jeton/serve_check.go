@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 	"github.com/jeton-dev/jeton/rpc/doors/kuadrant"
@@ -15,7 +16,7 @@ import (
 
 // checkServe says whether a node takes its options, then whether the files with limits that they name are good, and what these mean.
 func checkServe(w io.Writer, cfg node.Config, memory int64, config string) error {
-	if _, err := checkBounds(cfg, memory); err != nil {
+	if _, err := checkBounds(cfg, memory, os.LookupEnv); err != nil {
 		return err
 	}
 	if err := node.Try(cfg); err != nil {
@@ -45,8 +46,8 @@ func setsNothing(path string) bool {
 }
 
 // checkBounds is the bound of the memory, or what is wrong with it and with bounds that only the command has.
-func checkBounds(cfg node.Config, memory int64) (memoryBound, error) {
-	bound, err := boundOf(memory, os.LookupEnv)
+func checkBounds(cfg node.Config, memory int64, env cli.Lookup) (memoryBound, error) {
+	bound, err := boundOf(memory, env)
 	return bound, errors.Join(err, noZeros(cfg))
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,9 +50,6 @@ func OfMachine(ctx context.Context, cfg MachineConfig) *Machine {
 		At: time.Now(), User: thisUser(), InMemory: c.Durability == storage.Memory, Clustered: c.ListenGossip != "", Memory: cfg.Memory, Clock: clockNow(),
 		Folder: folderAt(c.Data), Processors: Processors{Count: runtime.NumCPU()},
 	}
-	if err := c.Check(); err != nil {
-		m.Wrong = err.Error()
-	}
 	m.Disk = diskOf(ctx, m.Folder.Made)
 	m.Files = filesOf(m.Folder.Holder)
 	m.Memory.Killed = -1
@@ -59,7 +57,19 @@ func OfMachine(ctx context.Context, cfg MachineConfig) *Machine {
 	m.Ports = portsOf(ctx, c, m.Folder.Holder)
 	m.Join = joinedBy(ctx, c)
 	m.Named = namedBy(c, m.Folder.owner)
+	if err := refused(c, m.Named); err != nil {
+		m.Wrong = err.Error()
+	}
 	return m
+}
+
+// refused is why a node would not start with its options, as jeton serve --check says it. What is wrong with a file is a fact of that file, and not
+// told twice.
+func refused(c *node.Config, files []Named) error {
+	if slices.ContainsFunc(files, func(f Named) bool { return f.Wrong != "" }) {
+		return c.Check()
+	}
+	return node.Try(*c)
 }
 
 // thisUser is who runs this program.
