@@ -172,7 +172,17 @@ func (c *Config) setDefaults() error {
 	if err := c.applyRejoin(); err != nil {
 		return err
 	}
-	return errors.Join(c.checkCluster(), c.checkTLS(), c.checkDoors())
+	return errors.Join(c.checkCluster(), c.checkTLS(), c.checkDoors(), c.checkAddresses())
+}
+
+// checkAddresses refuses a host and ports that listeners cannot have. Nobody asks for the host of a node that is alone.
+func (c *Config) checkAddresses() error {
+	if !c.alone() {
+		if err := c.checkAdvertise(); err != nil {
+			return err
+		}
+	}
+	return c.checkPorts()
 }
 
 // checkDoors refuses what is for a door that is not open, and a door that cannot be opened.

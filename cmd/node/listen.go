@@ -136,8 +136,73 @@ func (c *Config) checkAdvertised(address string) error {
 	if err != nil || c.Advertise != "" {
 		return err
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	if isEvery(host) {
 		return fmt.Errorf("advertise: %s is every address of this machine: name with --advertise the one at which others reach it", address)
+	}
+	return nil
+}
+
+// checkAdvertise refuses what is no host in Advertise. Whether it has an address now is not asked.
+func (c *Config) checkAdvertise() error {
+	if c.Advertise == "" {
+		return nil
+	}
+	if isEvery(c.Advertise) {
+		return fmt.Errorf("advertise: %s is every address of this machine: name the one at which others reach it, such as 10.0.0.1", c.Advertise)
+	}
+	if _, _, err := net.SplitHostPort(c.Advertise); err == nil {
+		return fmt.Errorf("advertise: %q has a port: give only the host, such as 10.0.0.1: each listener has a port of its own", c.Advertise)
+	}
+	if strings.ContainsAny(c.Advertise, "[]/") || strings.Contains(c.Advertise, ":") && net.ParseIP(c.Advertise) == nil {
+		return fmt.Errorf("advertise: %q is no host: give a name or an address, such as 10.0.0.1 or fd00::1", c.Advertise)
+	}
+	return nil
+}
+
+// isEvery says whether a host to listen on is every address of the machine.
+func isEvery(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// A listening is an address to listen on, and the option that gives it.
+type listening struct{ option, address string }
+
+// listens are all addresses to listen on; an empty one is none.
+func (c *Config) listens() []listening {
+	return []listening{
+		{grpcOption, c.ListenGRPC}, {httpOption, c.ListenHTTP}, {redisOption, c.ListenRedis}, {gossipOption, c.ListenGossip}, {raftOption, c.ListenRaft},
+	}
+}
+
+// checkPorts refuses an address that two listeners have. What is no address is for checkListen to refuse.
+func (c *Config) checkPorts() error {
+	type place struct {
+		option, host string
+		port         int
+	}
+	var taken []place
+	for _, l := range c.listens() {
+		host, name, err := net.SplitHostPort(l.address)
+		if err != nil {
+			continue
+		}
+		port, err := net.LookupPort("tcp", name) //nolint:noctx // it asks no server
+		if err != nil || port == 0 {
+			continue
+		}
+		if host == "localhost" {
+			host = "127.0.0.1"
+		}
+		if ip := net.ParseIP(host); ip != nil {
+			host = ip.String()
+		}
+		for _, at := range taken {
+			if at.port == port && (at.host == host || isEvery(at.host) || isEvery(host)) {
+				return fmt.Errorf("%s, %s: both are to listen on port %d: give each a port of its own", at.option, l.option, port)
+			}
+		}
+		taken = append(taken, place{l.option, host, port})
 	}
 	return nil
 }

@@ -17,9 +17,7 @@ func Try(cfg Config) error {
 	if err := n.secrets.read(&n.cfg, n.metrics); err != nil {
 		return err
 	}
-	for _, l := range []struct{ option, address string }{
-		{grpcOption, n.cfg.ListenGRPC}, {httpOption, n.cfg.ListenHTTP}, {redisOption, n.cfg.ListenRedis}, {gossipOption, n.cfg.ListenGossip}, {raftOption, n.cfg.ListenRaft},
-	} {
+	for _, l := range n.cfg.listens() {
 		if l.address == "" {
 			continue
 		}
