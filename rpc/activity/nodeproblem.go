@@ -10,8 +10,11 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/status"
 )
 
-// nodeDoesNotDo is what to do about a node that is silent; its name follows.
-const nodeDoesNotDo = "Look at its log and its machine, and start it again. If it is lost for ever, take it out with jeton cluster remove"
+// nodeDoesNotDo is what to do about a node of this name that is silent. One that has partitions is removed only by force, or after a drain.
+func nodeDoesNotDo(name string) string {
+	return "Look at its log and its machine, and start it again. If it is lost for good, take it out with jeton cluster remove " + name +
+		" --force. If it is only to go, run jeton cluster drain " + name + ", then jeton cluster remove " + name + "."
+}
 
 // nodes finds nodes that do not tell what they do, are not ready, or have slow disks.
 func (f *finder) nodes() {
@@ -26,7 +29,7 @@ func (f *finder) nodes() {
 			if n.Error == status.NotInTime {
 				more = nodeFrozen
 			}
-			f.say(Problem{Severity: Warning, What: "node " + n.Name + " does not tell what it does: " + n.Error, Node: n.Name, More: more, Do: nodeDoesNotDo + " " + n.Name + "."})
+			f.say(Problem{Severity: Warning, What: "node " + n.Name + " does not tell what it does: " + n.Error, Node: n.Name, More: more, Do: nodeDoesNotDo(n.Name)})
 			continue
 		case n.Ready != "" && f.allDecided():
 			f.say(Problem{

@@ -35,6 +35,21 @@ func well() (before, after Look) {
 	return look(0), look(1)
 }
 
+// A silent node that has partitions is not removed just so: what to do names what the cluster takes.
+func TestWhatToDoAboutASilentNode(t *testing.T) {
+	before, after := well()
+	after.Nodes[1] = Node{Name: "b", Error: status.NotReached}
+	problems := Compare(before, after).Problems
+	if len(problems) != 1 {
+		t.Fatalf("got %+v", problems)
+	}
+	for _, says := range []string{"jeton cluster remove b --force.", "jeton cluster drain b, then jeton cluster remove b."} {
+		if !strings.Contains(problems[0].Do, says) {
+			t.Errorf("%q, want %q", problems[0].Do, says)
+		}
+	}
+}
+
 // TestProblems makes one thing wrong after another, and expects that to be said, and nothing else.
 func TestProblems(t *testing.T) {
 	ahead := -180.0
