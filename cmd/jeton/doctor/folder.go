@@ -11,8 +11,8 @@ func options(j *judge, m *facts.Machine) {
 	}
 	if m.InMemory {
 		j.warning(memoryOnly, finding{
-			what: "--durability memory: a node that starts again has forgotten what it granted",
-			do:   "Leave it out, so that decisions are on disk before they count; memory is for tests, and for limits where a restart may let more pass.",
+			what: "--durability memory: a node that was killed has forgotten what it granted, and counts every bucket as emptied when it starts",
+			do:   "Leave it out, so that decisions are on disk before they count; memory is for tests, and for limits that may be stricter after a crash.",
 		})
 	}
 }

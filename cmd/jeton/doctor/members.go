@@ -111,8 +111,8 @@ func durability(j *judge, c *facts.Cluster) {
 	}
 	if len(names) > 0 {
 		j.warning(memoryOnly, finding{
-			what: fmt.Sprintf("%s with --durability memory: a node that starts again has forgotten what it granted", few(names)),
-			do:   "Start them without, one after another, unless a restart may let more pass.",
+			what: fmt.Sprintf("%s with --durability memory: a node that was killed has forgotten what it granted, and counts every bucket as emptied when it starts", few(names)),
+			do:   "Start them without, one after another, unless limits may be stricter after a crash, of several nodes at once or of a node that is alone.",
 		})
 	}
 }
