@@ -41,7 +41,8 @@ func gatewayVerb(hangup chan os.Signal) *cobra.Command {
 			"looked at once a second: what has changed is put in force whole, or not at all, when two looks in a row have found the\n" +
 			"same text, and at once on SIGHUP. --check says whether a document is good, and what it means: a limit that its routes\n" +
 			"name and the cluster does not have is an error, if the cluster can be asked, and so is a cost above a limit's capacity.\n" +
-			"SIGTERM stops the gateway after what is under way was answered.",
+			"SIGTERM stops the gateway: it takes no new requests, and what is under way has five seconds to end. Then it is cut\n" +
+			"off, streams too.",
 		Example: "  jeton gateway --config gateway.yaml\n  jeton gateway --config gateway.yaml --check\n" +
 			"  jeton gateway --config gateway.yaml --server a:7700,b:7700 --tls-cert gw.pem --tls-key gw.key --tls-ca ca.pem",
 		RunE: func(cmd *cobra.Command, _ []string) error {

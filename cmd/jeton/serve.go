@@ -63,7 +63,7 @@ func serveVerb(hangup chan os.Signal) *cobra.Command {
 			"that over the file.\n\n" +
 			"The limits file is what a new cluster begins with; after that the cluster's own document rules (jeton limits).\n" +
 			"SIGHUP reads the file again and puts it in force in the whole cluster, whole or not at all. SIGTERM stops the\n" +
-			"node after callers were told and what is in flight has been answered.\n\n" +
+			"node after callers were told and what is in flight has been answered, for which it waits five seconds at most.\n\n" +
 			"With --tls-cert, --tls-key and --tls-ca callers show a certificate of these authorities, and HTTP is HTTPS. The\n" +
 			"nodes go on to know each other by the cluster key. The files may be replaced while the node runs.",
 		Example: "  jeton serve --data /var/lib/jeton --limits limits.yaml\n" +
