@@ -415,7 +415,7 @@ func recovered(t *testing.T, restarted bool) {
 		survivor.WaitForLog("waiting for a majority of the voters")
 	}
 	out, errs, code := d.cluster.Run(survivor, "cluster", "recover", "--lost", "node-2,node-3", "--yes")
-	if code != 0 || !strings.Contains(errs, "begin again with a floor") {
+	if code != 0 || !strings.Contains(errs, "begin again with a floor") || !strings.Contains(errs, "may be denied, at most for so long: slow ") {
 		d.logs()
 		t.Fatalf("jeton cluster recover: exit code %d: %s%s", code, out, errs)
 	}

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -171,87 +168,6 @@ func clusterRemoveVerb() *cobra.Command {
 	r.addFlags(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "although the node keeps partitions, or too few nodes are left to keep all replicas; it must be stopped")
 	return cmd
-}
-
-// recoverWithin is how long a recovery may take, with its rounds through what is left of the cluster.
-const recoverWithin = time.Minute
-
-func clusterRecoverVerb() *cobra.Command {
-	var (
-		r    remote
-		lost []string
-		yes  bool
-	)
-	cmd := &cobra.Command{
-		Use:   "recover --lost NODE[,NODE…]",
-		Short: "Go on with what is left after more nodes were lost than the cluster can bear",
-		Long: "Go on with what is left after the disks of a majority were lost. By running it you assert that the lost nodes will\n" +
-			"never run again: should one come back, limits could be exceeded. Every other node must be up.\n\n" +
-			"If most of the voting nodes are lost, they may have agreed on changes that no remaining node has received. Then all partitions begin\n" +
-			"again with a floor: every bucket counts as emptied now and fills from there, so the limits hold. Ask the node that\n" +
-			"knows most; another one says which that is. A recovery that was interrupted must be asked for again: until then what\n" +
-			"is left decides nothing.\n\n" +
-			"If most of the voting nodes are left, only partitions of which no majority is left begin again with a floor, and the\n" +
-			"others are completed from what their replicas know.\n\n" +
-			"Nodes that are merely down need none of this: start them.",
-		Example: "  jeton cluster recover --lost node-2,node-3 --server node-1:7700",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if lost = theNames(lost); len(lost) == 0 {
-				return errors.New("--lost: name the nodes that are permanently lost")
-			}
-			if !yes {
-				if err := confirm(cmd, lost); err != nil {
-					return err
-				}
-			}
-			r.timeout = max(r.timeout, recoverWithin)
-			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
-				done, err := c.Recover(ctx, lost)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d partitions begin again with a floor: their buckets count as emptied now; %d that have lost replicas are completed from the others\n",
-					done.Floored, done.Moved)
-				return err
-			})
-		},
-	}
-	r.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&lost, "lost", nil, "names or ids of the nodes that are permanently lost")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	return cmd
-}
-
-// confirm asks whether what a recovery asserts is true.
-func confirm(cmd *cobra.Command, lost []string) error {
-	names := strings.Join(lost, ", ")
-	fmt.Fprintf(cmd.ErrOrStderr(), "You assert that these nodes are permanently lost and will never be started again: %s.\n"+
-		"Partitions of which too little is known begin again with every bucket emptied: all of them, if most of the voting\n"+
-		"nodes are lost. This cannot be undone.\n"+
-		"Type their names to go on: ", names)
-	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	typed := strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' })
-	switch {
-	case line == "":
-		return errors.New("nothing was done: the question was not answered; --yes skips it")
-	case !slices.Equal(theNames(typed), lost):
-		return fmt.Errorf("nothing was done: the names were not repeated: type %s", names)
-	}
-	return nil
-}
-
-// theNames are names without what stands around them, each once, in their order.
-func theNames(said []string) []string {
-	var names []string
-	for _, name := range said {
-		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func clusterTokenVerb() *cobra.Command {

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -182,25 +180,6 @@ func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {
 			t.Errorf("jeton %s --help: exit code %d:\n%s", verb, code, stdout)
 		}
-	}
-}
-
-// A recovery asks the operator to confirm what it asserts, and an operator who does not repeat the names reads what to type.
-func TestRecoverAsks(t *testing.T) {
-	const unanswered, other = "nothing was done: the question was not answered; --yes skips it", "nothing was done: the names were not repeated: type b, c"
-	for typed, want := range map[string]string{
-		"": unanswered, "\n": other, "b\n": other, "yes\n": other, "c, b\n": other, "b, c": "", "b,c\r\n": "", " b c \n": "",
-	} {
-		cmd := &cobra.Command{}
-		cmd.SetIn(strings.NewReader(typed))
-		cmd.SetErr(io.Discard)
-		err := confirm(cmd, theNames([]string{"b", " c", "b", ""}))
-		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
-			t.Errorf("typed %q: %v, want %q", typed, err, want)
-		}
-	}
-	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", " ,", "--yes"); code != cli.ExitError || !strings.Contains(stderr, "--lost: name the nodes") {
-		t.Errorf("no names: exit code %d, %q", code, stderr)
 	}
 }
 
