@@ -22,6 +22,7 @@ import (
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/internal/plain"
+	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -126,26 +127,53 @@ func (p *physician) askGateway(r *http.Request) (string, error) {
 		err = failed.Err
 	}
 	if err != nil {
-		return "", fmt.Errorf("gateway at %s: %w", r.URL.Host, err)
+		return "", noGateway(r, err)
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, maxVerdict))
 	if err != nil {
-		return "", err
+		return "", noGateway(r, err)
 	}
 	first, more, _ := strings.Cut(string(text), "\n")
 	switch {
+	case !p.live && more == "" && (isVerdict(first) || strings.HasPrefix(first, "not ready: ")): // a gateway goes on with a line for its configuration
+		return "", fmt.Errorf("%s answers as the HTTP port of a node of jeton does, not as a gateway: --gateway names the address of a gateway's admin.listen, such as 127.0.0.1:7781; "+
+			"to ask a node, name its gRPC port with --server", r.URL)
 	case a.StatusCode != http.StatusOK:
 		return "", fmt.Errorf("%s answers %s: %s", r.URL, a.Status, first)
 	case !isVerdict(first):
 		return "", fmt.Errorf("%s answers %s, but not as a gateway of jeton does: --gateway names the address of its admin.listen, such as 127.0.0.1:7781", r.URL, a.Status)
 	case p.live:
 		return saidLive, nil
-	case more == "": // a gateway goes on with a line for its configuration, a node with none
-		return "", fmt.Errorf("%s answers as the HTTP port of a node of jeton does, not as a gateway: --gateway names the address of a gateway's admin.listen, such as 127.0.0.1:7781; "+
-			"to ask a node, name its gRPC port with --server", r.URL)
 	}
 	return first, nil
+}
+
+// looksWithin is how long a look may take at an address that has not answered as it should.
+const looksWithin = time.Second
+
+// noGateway says what there is where a gateway was asked in vain, as far as that can be seen, or why it was in vain.
+func noGateway(r *http.Request, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), looksWithin)
+	defer cancel()
+	const names = "--gateway names the address of a gateway's admin.listen, such as 127.0.0.1:7781"
+	switch p := speaks.At(ctx, r.URL.Host); p {
+	case speaks.GRPC:
+		return fmt.Errorf("%s speaks gRPC, not HTTP, as the port of a node does: %s; to ask a node, name it with --server", r.URL.Host, names)
+	case speaks.TLS, speaks.HTTPS:
+		if r.URL.Scheme == "http" {
+			return fmt.Errorf("%s speaks TLS, and was asked in plain text: %s; if it is one, write https://%s", r.URL.Host, names, r.URL.Host)
+		}
+	case speaks.Other:
+		return fmt.Errorf("%s takes connections and speaks no HTTP: %s", r.URL.Host, names)
+	case speaks.Silent:
+		return fmt.Errorf("%s takes connections and says nothing: its process may be frozen, or it is a port of another kind: %s", r.URL.Host, names)
+	case speaks.HTTP, speaks.Nothing:
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("gateway at %s: no answer in time; --timeout waits longer", r.URL.Host)
+	}
+	return fmt.Errorf("gateway at %s: %w", r.URL.Host, err)
 }
 
 // isVerdict says whether a gateway that is well says so in these words, of /livez or /readyz.
@@ -167,7 +195,7 @@ func (p *physician) askNode(ctx context.Context, secure *tls.Config) (string, er
 	m, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
+		return "", p.noNode(ctx, secure, err)
 	case p.live:
 		return saidLive, nil
 	case m.GetStatus() != healthpb.HealthCheckResponse_SERVING:
@@ -178,7 +206,7 @@ func (p *physician) askNode(ctx context.Context, secure *tls.Config) (string, er
 		return saidReady, nil // it is alone: nothing but itself decides
 	}
 	if err != nil {
-		return "", fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
+		return "", p.noNode(ctx, secure, err)
 	}
 	var s cluster.Status
 	if err := json.Unmarshal(said.GetStatus(), &s); err != nil {
@@ -191,4 +219,17 @@ func (p *physician) askNode(ctx context.Context, secure *tls.Config) (string, er
 		return "degraded: " + some, nil
 	}
 	return saidReady, nil
+}
+
+// noNode says what there is where a node was asked in vain, as jeton cluster status does, or why it was in vain.
+func (p *physician) noNode(ctx context.Context, secure *tls.Config, err error) error {
+	looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), looksWithin)
+	defer cancel()
+	if _, wrong := speaks.Misdirected(looks, p.server, secure, nil); wrong != "" {
+		return errors.New(wrong)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("node at %s: no answer within %v; --timeout waits longer", p.server, p.timeout)
+	}
+	return fmt.Errorf("node at %s: %w", p.server, pb.DecodeError(err))
 }

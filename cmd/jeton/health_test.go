@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,13 +28,25 @@ func TestHealthOfANode(t *testing.T) {
 		{waiting.GRPCAddr(), "", 1, "no key can be decided"},
 		{"127.0.0.1:1", "", 1, "node at 127.0.0.1:1: cannot connect: connection refused\n"},
 		{"127.0.0.1:1", "--live", 1, "connection refused"},
-		{alone.HTTPAddr(), "", 1, "node at "},
+		{alone.HTTPAddr(), "", 1, alone.HTTPAddr() + " speaks HTTP, not gRPC: nodes take checks at --listen-grpc"},
+		{frozen(t), "--timeout 100ms", 1, " takes connections and says nothing: its process may be frozen"},
 	} {
 		args := append([]string{"health", "--server", tt.address}, strings.Fields(tt.more)...)
 		if stdout, stderr, code := jeton(t, nil, args...); code != tt.code || !strings.Contains(stdout, tt.want) {
 			t.Errorf("%q: exit code %d, %q, %q; want %d, %q", args, code, stdout, stderr, tt.code, tt.want)
 		}
 	}
+}
+
+// frozen is an address that takes connections and says nothing.
+func frozen(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // the kernel takes connections before anybody accepts them
+	return l.Addr().String()
 }
 
 func TestHealthOfAGateway(t *testing.T) {
@@ -49,6 +62,14 @@ func TestHealthOfAGateway(t *testing.T) {
 	}
 	if stdout, _, code := jeton(t, nil, "health", "--gateway", "127.0.0.1:1"); code != 1 || !strings.HasPrefix(stdout, "gateway at 127.0.0.1:1: ") {
 		t.Errorf("nothing listens: %d, %q", code, stdout)
+	}
+	for address, want := range map[string]string{
+		aNode(t).GRPCAddr(): "speaks gRPC, not HTTP, as the port of a node does: --gateway names",
+		frozen(t):           "takes connections and says nothing: its process may be frozen",
+	} {
+		if stdout, _, code := jeton(t, nil, "health", "--gateway", address, "--timeout", "300ms"); code != 1 || !strings.Contains(stdout, address+" "+want) {
+			t.Errorf("%d, %q; want %q", code, stdout, want)
+		}
 	}
 	host := strings.TrimPrefix(s.URL, "http://")
 	stdout, _, code := jeton(t, map[string]string{"JETON_GATEWAY": host}, "health")
@@ -76,8 +97,10 @@ func TestHealthOfAnotherWebServer(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q; want %d, %q", text, got, stdout, want.code, want.says)
 		}
 	}
-	if stdout, _, code := jeton(t, nil, "health", "--gateway", aNode(t).HTTPAddr()); code != 1 || !strings.Contains(stdout, node) {
-		t.Errorf("a node: exit code %d, %q", code, stdout)
+	for _, address := range []string{aNode(t).HTTPAddr(), aFounder(t).HTTPAddr()} { // of which one is not ready
+		if stdout, _, code := jeton(t, nil, "health", "--gateway", address); code != 1 || !strings.Contains(stdout, node) {
+			t.Errorf("a node: exit code %d, %q", code, stdout)
+		}
 	}
 }
 
