@@ -115,7 +115,7 @@ func drain(ctx context.Context, r *remote, c *client.Client, node string, undo b
 		once, cancel := context.WithTimeout(ctx, r.timeout)
 		left, err := c.Drain(once, node, undo)
 		unanswered := once.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, limit.ErrUnavailable)
-		if err != nil && unanswered && !undo {
+		if err != nil && unanswered && !undo && (last >= 0 || !r.unsent(err)) {
 			err = &hintedError{fmt.Errorf("%w; a drain that has begun goes on: jeton cluster status shows it, jeton cluster drain %s waits for it, and --undo ends it", r.explain(once, err), node)}
 		}
 		cancel()

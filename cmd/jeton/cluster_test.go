@@ -56,6 +56,12 @@ func TestDrainThatIsNotAnswered(t *testing.T) {
 	if code != cli.ExitError || strings.Contains(stderr, "goes on") {
 		t.Errorf("a node that is no member: exit code %d: %s", code, stderr)
 	}
+	for _, address := range []string{"127.0.0.1:1", "127.0.0.1:1,127.0.0.2:1", aNode(t).HTTPAddr(), frozen(t)} { // which no request reaches
+		_, stderr, code = jeton(t, nil, "cluster", "drain", "b", "--server", address, "--timeout", "2s")
+		if code != cli.ExitError || stderr == "" || strings.Contains(stderr, "goes on") {
+			t.Errorf("%s: exit code %d: %s", address, code, stderr)
+		}
+	}
 }
 
 // Where some keys can be decided, only a strict question is answered no.

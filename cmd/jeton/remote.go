@@ -145,6 +145,16 @@ func (r *remote) explain(ctx context.Context, err error) error {
 // tooFew is how a node says that a majority of a key's replicas does not answer, which is why no other node can decide either.
 var tooFew = regexp.MustCompile(`too few replicas can answer: \d+ of \d+( \([^)]*\))?`)
 
+// unsent says whether a question has reached no node: none that was tried could be connected to, or none is at the address.
+func (r *remote) unsent(err error) bool {
+	if _, is := errors.AsType[*client.MisdirectedError](err); is {
+		return true
+	}
+	said := err.Error()
+	tried := strings.Count(said, "node at ")
+	return tried > 0 && tried == strings.Count(said, ": cannot connect: ")
+}
+
 // refused says whether nothing takes connections at any of the addresses of --server, as the client words it, which has no error of
 // its own for that. What a node that runs says of others is not about these addresses.
 func (r *remote) refused(err error) bool {

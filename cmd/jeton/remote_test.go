@@ -23,6 +23,23 @@ func TestTooFewReplicas(t *testing.T) {
 	}
 }
 
+// Only a request that reached no node has begun nothing.
+func TestWhatHasReachedANode(t *testing.T) {
+	r := remote{server: "a:7700"}
+	for said, want := range map[string]bool{
+		"node at a:7700: cannot connect: connection refused":                                                              true,
+		"node at a:7700: cannot connect: the other end does not have this cluster key":                                    true,
+		"node at a:7700: cannot connect: connection refused; node at b:7700: cannot connect: connection refused":          true,
+		"node at a:7700: cannot connect: connection refused; node at b:7700: the node does not answer":                    false,
+		"node at a:7700: no decision available: the connection broke; node at a:7700: cannot connect: connection refused": false,
+		"context deadline exceeded": false,
+	} {
+		if got := r.unsent(errors.New(said)); got != want {
+			t.Errorf("%s: %t", said, got)
+		}
+	}
+}
+
 // Only who has named an address where nothing runs is asked whether a node runs there.
 func TestWhoRefusedTheConnection(t *testing.T) {
 	const hint = "is a node running there?"
