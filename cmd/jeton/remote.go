@@ -128,6 +128,8 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
 	lost := tooFew.FindString(err.Error())
 	switch {
+	case errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled):
+		return fmt.Errorf("%s: interrupted before an answer came; a change that was asked for may have been made all the same", r.server)
 	case lost != "":
 		return fmt.Errorf("%s: jeton cluster status shows which nodes answer; in full: %w", lost, err)
 	case late || errors.Is(err, context.DeadlineExceeded):

@@ -40,6 +40,17 @@ func TestWhatHasReachedANode(t *testing.T) {
 	}
 }
 
+// A verb that is interrupted does not say that a context was canceled.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := remote{server: "a:7700"}
+	err := r.explain(ctx, fmt.Errorf("%w; node at a:7700: %w", context.Canceled, context.Canceled))
+	if want := "a:7700: interrupted before an answer came"; !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "context") {
+		t.Errorf("it is said: %v", err)
+	}
+}
+
 // Only who has named an address where nothing runs is asked whether a node runs there.
 func TestWhoRefusedTheConnection(t *testing.T) {
 	const hint = "is a node running there?"
