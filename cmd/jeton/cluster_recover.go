@@ -49,6 +49,9 @@ func clusterRecoverVerb() *cobra.Command {
 				return errors.New("--lost: name the nodes that are permanently lost")
 			}
 			if !yes {
+				if err := r.with(cmd, func(ctx context.Context, c *client.Client) error { return sayUnknown(ctx, c, lost, cmd.ErrOrStderr()) }); err != nil {
+					return err
+				}
 				if err := confirm(cmd, lost); err != nil {
 					return err
 				}
@@ -72,6 +75,34 @@ func clusterRecoverVerb() *cobra.Command {
 	cmd.Flags().StringSliceVar(&lost, "lost", nil, "names or ids of the nodes that are permanently lost")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
+}
+
+// sayUnknown says which of the names no node has, or had, as far as the node that is asked knows, before the operator asserts anything of them. It
+// does not refuse them: a recovery also takes nodes that the lost ones may have let in, which only gossip knows.
+func sayUnknown(ctx context.Context, c *client.Client, lost []string, w io.Writer) error {
+	text, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	var s cluster.Status
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("the node speaks another version of jeton: %w", err)
+	}
+	known := map[string]bool{}
+	for i := range s.Nodes {
+		known[s.Nodes[i].Name], known[s.Nodes[i].ID.String()] = true, true
+	}
+	for id, name := range s.Removed {
+		known[name], known[id.String()] = true, true
+	}
+	for _, name := range lost {
+		if !known[name] {
+			if err := plain.Fprintf(w, "%s knows no node %q: jeton cluster status shows those that there are\n", s.Node, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // confirm asks whether what a recovery asserts is true.

@@ -29,6 +29,13 @@ func TestRecoverAsks(t *testing.T) {
 	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", " ,", "--yes"); code != cli.ExitError || !strings.Contains(stderr, "--lost: name the nodes") {
 		t.Errorf("no names: exit code %d, %q", code, stderr)
 	}
+	_, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", "nosuch,test", "--server", aCluster(t).GRPCAddr())
+	if code != cli.ExitError || !strings.HasPrefix(stderr, "test knows no node \"nosuch\": jeton cluster status shows those that there are\nYou assert") || strings.Count(stderr, "knows no node") != 1 {
+		t.Errorf("a name that no node has: exit code %d, %q", code, stderr)
+	}
+	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", "b", "--server", "127.0.0.1:1"); code != cli.ExitError || strings.Contains(stderr, "Type their names") || !strings.Contains(stderr, "connection refused") {
+		t.Errorf("no node to ask: exit code %d, %q", code, stderr)
+	}
 }
 
 // A floor closes the buckets of a limit for as long as its slowest plan or override takes to fill, and that is said of each limit that it closes for long.
