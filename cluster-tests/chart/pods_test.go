@@ -12,9 +12,9 @@ import (
 type podOf struct {
 	object
 
-	labels  map[string]string
-	spec    core.PodSpec
-	claimed []string // names of volumes that are claimed
+	labels, annotations map[string]string
+	spec                core.PodSpec
+	claimed             []string // names of volumes that are claimed
 }
 
 // podsOf are those of all objects.
@@ -25,22 +25,22 @@ func podsOf(all []object) (pods []podOf, err error) {
 		case "StatefulSet":
 			var of apps.StatefulSet
 			err = strictYAML(o.text, &of)
-			p.labels, p.spec = of.Spec.Template.Labels, of.Spec.Template.Spec
+			p.labels, p.annotations, p.spec = of.Spec.Template.Labels, of.Spec.Template.Annotations, of.Spec.Template.Spec
 			for _, c := range of.Spec.VolumeClaimTemplates {
 				p.claimed = append(p.claimed, c.Name)
 			}
 		case "Deployment":
 			var of apps.Deployment
 			err = strictYAML(o.text, &of)
-			p.labels, p.spec = of.Spec.Template.Labels, of.Spec.Template.Spec
+			p.labels, p.annotations, p.spec = of.Spec.Template.Labels, of.Spec.Template.Annotations, of.Spec.Template.Spec
 		case "Job":
 			var of batch.Job
 			err = strictYAML(o.text, &of)
-			p.labels, p.spec = of.Spec.Template.Labels, of.Spec.Template.Spec
+			p.labels, p.annotations, p.spec = of.Spec.Template.Labels, of.Spec.Template.Annotations, of.Spec.Template.Spec
 		case "Pod":
 			var of core.Pod
 			err = strictYAML(o.text, &of)
-			p.labels, p.spec = of.Labels, of.Spec
+			p.labels, p.annotations, p.spec = of.Labels, of.Annotations, of.Spec
 		default:
 			continue
 		}

@@ -58,13 +58,29 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{- /* What the labels and annotations of a pod of jeton.operatorPod are. */ -}}
+{{- define "jeton.operatorMetadata" -}}
+labels:
+  {{- include "jeton.selector" (dict "root" . "component" "operator") | nindent 2 }}
+  {{- with .Values.operator.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.operator.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- /* A pod that asks nodes as an operator, with the cluster key, and ends: (dict "root" $ "commands" (list (list "cluster" "status"))). The commands run one after
-another. */ -}}
+another, on a machine where nodes may run. */ -}}
 {{- define "jeton.operatorPod" -}}
 {{- $root := .root -}}
 {{- $last := sub (len .commands) 1 | int -}}
 restartPolicy: {{ default "OnFailure" .restartPolicy }}
 {{- include "jeton.pod" $root | nindent 0 }}
+{{- with include "jeton.placement" $root.Values.nodes }}
+{{- . | nindent 0 }}
+{{- end }}
 {{- if $last }}
 initContainers:
   {{- range $i, $command := initial .commands }}

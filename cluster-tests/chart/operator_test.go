@@ -1,0 +1,69 @@
+package chart
+
+import (
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	core "k8s.io/api/core/v1"
+)
+
+// operators are the pods of Jobs and of helm test, of a chart that renders all of them.
+func operators(t *testing.T, more string) (found []podOf) {
+	t.Helper()
+	pods, err := podsOf(renderedWith(t, ofNodes(5), "limits: {apply: true, document: {limits: {}}}", more))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pods {
+		if p.labels["app.kubernetes.io/component"] == "operator" {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 4 {
+		t.Fatalf("%d pods ask nodes and end, want those of a drain, a removal, limits and a test", len(found))
+	}
+	return found
+}
+
+// renderedWith are the objects of the chart with all of these values.
+func renderedWith(t *testing.T, there cluster, texts ...string) []object {
+	t.Helper()
+	all, err := tryWith(t, there, texts...)
+	if err != nil {
+		t.Fatalf("%s: %v", texts, err)
+	}
+	return all
+}
+
+// tryWith is renderedWith, of values that may be refused.
+func tryWith(t *testing.T, there cluster, texts ...string) ([]object, error) {
+	t.Helper()
+	values := map[string]any{}
+	for _, text := range texts {
+		more, err := chartutil.ReadValues([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = chartutil.CoalesceTables(values, more)
+	}
+	return rendering(loadChart(t), set{values: values, there: there})
+}
+
+// Where nodes may run, what drains them may: a Job that waits for a machine holds a whole upgrade.
+func TestOperatorsRunWhereNodesDo(t *testing.T) {
+	for _, p := range operators(t, `
+nodes:
+  priorityClassName: high
+  nodeSelector: {disk: fast}
+  tolerations: [{key: dedicated, operator: Equal, value: jeton, effect: NoSchedule}]
+operator: {labels: {sidecar.istio.io/inject: "false"}, annotations: {example.com/owner: platform}}
+`) {
+		tolerated := len(p.spec.Tolerations) == 1 && p.spec.Tolerations[0] == core.Toleration{Key: "dedicated", Operator: "Equal", Value: "jeton", Effect: "NoSchedule"}
+		if !tolerated || p.spec.NodeSelector["disk"] != "fast" || p.spec.PriorityClassName != "high" {
+			t.Errorf("%s does not run where nodes do: %v %v %q", p, p.spec.NodeSelector, p.spec.Tolerations, p.spec.PriorityClassName)
+		}
+		if p.labels["sidecar.istio.io/inject"] != "false" || p.annotations["example.com/owner"] != "platform" {
+			t.Errorf("%s has the labels %v and the annotations %v", p, p.labels, p.annotations)
+		}
+	}
+}
