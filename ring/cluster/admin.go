@@ -78,7 +78,8 @@ func (c *Cluster) answerLimits(ctx context.Context, q limitsRequest) (uint64, er
 
 // Drain has every partition moved off a node, by its name or its id in hexadecimal; Undrain takes that back. It is refused
 // (ErrTooFew) where the nodes left could not keep as many replicas as there are. left is how many partitions the node still
-// keeps, or is about to, as the leader knows: at 0 it can be stopped. Waits for a leader as SetLimits does.
+// keeps, or is about to, as the leader knows: at 0 it can be stopped. A node that was removed keeps nothing, so that a Job may drain it again.
+// Waits for a leader as SetLimits does.
 func (c *Cluster) Drain(ctx context.Context, node string) (left int, err error) {
 	a, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, By: c.entry(ctx, agreed.VerbDrain, "", "")})
 	return a.Left, err
@@ -104,8 +105,12 @@ type drainAnswer struct {
 }
 
 func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswer, err error) {
-	n, err := c.agreement.State().Find(q.Node)
+	s := c.agreement.State()
+	n, err := s.Find(q.Node)
+	_, gone := s.Removed[n.ID]
 	switch {
+	case err != nil && gone && !q.Undo:
+		return a, nil // it keeps nothing
 	case err != nil:
 		return a, err
 	case q.Undo:

@@ -290,6 +290,12 @@ func TestRemovedNodeEnds(t *testing.T) {
 		if err := a.cluster.Remove(ctx, node, false); err != nil {
 			t.Errorf("%s is removed once more: %v", node, err)
 		}
+		if left, err := a.cluster.Drain(ctx, node); err != nil || left != 0 {
+			t.Errorf("%s, which was removed, is drained: %d partitions left, %v", node, left, err)
+		}
+		if err := a.cluster.Undrain(ctx, node); !errors.Is(err, agreed.ErrUnknownNode) {
+			t.Errorf("%s, which was removed, is given partitions again: %v", node, err)
+		}
 	}
 	if err := a.cluster.Remove(ctx, "c", false); !errors.Is(err, agreed.ErrUnknownNode) {
 		t.Errorf("a node that never was is removed: %v", err)
