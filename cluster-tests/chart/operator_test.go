@@ -49,6 +49,15 @@ func tryWith(t *testing.T, there cluster, texts ...string) ([]object, error) {
 	return rendering(loadChart(t), set{values: values, there: there})
 }
 
+// The pods of a Job that failed are there to be read: Kubernetes deletes one that it starts again and again, when the Job has failed.
+func TestFailedJobsKeepTheirPods(t *testing.T) {
+	for _, p := range operators(t, "") {
+		if p.spec.RestartPolicy != core.RestartPolicyNever {
+			t.Errorf("%s starts its containers again: %s", p, p.spec.RestartPolicy)
+		}
+	}
+}
+
 // Where nodes may run, what drains them may: a Job that waits for a machine holds a whole upgrade.
 func TestOperatorsRunWhereNodesDo(t *testing.T) {
 	for _, p := range operators(t, `

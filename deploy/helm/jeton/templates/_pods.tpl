@@ -72,11 +72,12 @@ annotations:
 {{- end -}}
 
 {{- /* A pod that asks nodes as an operator, with the cluster key, and ends: (dict "root" $ "commands" (list (list "cluster" "status"))). The commands run one after
-another, on a machine where nodes may run. */ -}}
+another, on a machine where nodes may run. No pod starts a second time: Kubernetes would delete one of a Job that fails in the end, and its log with the
+reason. The Job makes another pod. */ -}}
 {{- define "jeton.operatorPod" -}}
 {{- $root := .root -}}
 {{- $last := sub (len .commands) 1 | int -}}
-restartPolicy: {{ default "OnFailure" .restartPolicy }}
+restartPolicy: Never
 {{- include "jeton.pod" $root | nindent 0 }}
 {{- with include "jeton.placement" $root.Values.nodes }}
 {{- . | nindent 0 }}
