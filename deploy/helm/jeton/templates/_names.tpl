@@ -23,12 +23,26 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- /* global.imageRegistry takes the place of the registry's name in image.repository, which has a dot or a port. */ -}}
 {{- define "jeton.image" -}}
-{{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
-{{- else -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- $repository := .Values.image.repository -}}
+{{- with dig "imageRegistry" "" (default dict .Values.global) -}}
+{{- $repository = regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" $repository "" | printf "%s/%s" (trimSuffix "/" .) -}}
 {{- end -}}
+{{- if .Values.image.digest -}}
+{{ $repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ $repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{- /* The names of Secrets for pulling images, each once: a list in JSON. The values have names, or objects with a name. */ -}}
+{{- define "jeton.pullSecrets" -}}
+{{- $names := list -}}
+{{- range concat (dig "imagePullSecrets" list (default dict .Values.global) | default list) .Values.image.pullSecrets -}}
+{{- $names = append $names (kindIs "map" . | ternary (get (kindIs "map" . | ternary . dict) "name") .) -}}
+{{- end -}}
+{{- uniq $names | toJson -}}
 {{- end -}}
 
 {{- define "jeton.keySecret" -}}

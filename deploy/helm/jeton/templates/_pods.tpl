@@ -21,7 +21,7 @@ automountServiceAccountToken: false
 enableServiceLinks: false
 securityContext:
   {{- include "jeton.podSecurity" . | nindent 2 }}
-{{- with .Values.image.pullSecrets }}
+{{- with include "jeton.pullSecrets" . | fromJsonArray }}
 imagePullSecrets:
   {{- range . }}
   - name: {{ . | quote }}
