@@ -66,11 +66,13 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: want a refusal that says %q, not: %v", w.values, w.says, err)
 		}
 	}
-	values, err := chartutil.ReadValues([]byte("nodes: {replicas: 6}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := render(c, values, ofNodes(5)); err != nil {
-		t.Errorf("a cluster of five does not grow: %v", err)
+}
+
+// A cluster that is there grows and shrinks, by whatever number of nodes it was founded.
+func TestFoundedBefore(t *testing.T) {
+	for _, values := range []string{"nodes: {replicas: 6}", "nodes: {replicas: 3, founders: 5}"} {
+		if _, err := tryWith(t, ofNodes(5), values); err != nil {
+			t.Errorf("%s, where five nodes run: %v", values, err)
+		}
 	}
 }
