@@ -56,6 +56,10 @@ func TestRefused(t *testing.T) {
 		{values: "nodes: {replicas: 1, founders: 0}", there: ofNodes(3), says: "nodes.replicas: 1 is fewer than three"},
 		{values: "nodes: {replicas: 6}", says: "nodes.replicas: 6 empty nodes could found two clusters"},
 		{values: "monitoring: {serviceMonitor: {enabled: true}}", says: "networkPolicy.monitoring: says nobody"},
+		{values: "service: {type: LoadBalancer}", says: "networkPolicy.callers: says nobody, and service.type is LoadBalancer"},
+		{values: "service: {loadBalancerClass: internal}", says: "service.type: ClusterIP has no load balancer"},
+		{values: "gateway: {enabled: true, document: {proxy: {}}, service: {type: NodePort, loadBalancerSourceRanges: [10.0.0.0/8]}}", says: "gateway.service.type: NodePort has no load balancer"},
+		{values: "service: {loadBalancerSourceRanges: [everybody]}", says: "'/service/loadBalancerSourceRanges/0'"},
 		{values: "networkPolicy: {callers: [{}]}", says: "'/networkPolicy/callers/0'"},
 	} {
 		values, err := chartutil.ReadValues([]byte(w.values))

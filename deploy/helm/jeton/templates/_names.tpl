@@ -74,6 +74,25 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- join "," $seeds -}}
 {{- end -}}
 
+{{- /* The kind of a Service, and what belongs to it: (dict "of" .Values.service "path" "service"). */ -}}
+{{- define "jeton.serviceType" -}}
+type: {{ .of.type }}
+{{- if ne .of.type "ClusterIP" }}
+externalTrafficPolicy: {{ .of.externalTrafficPolicy }}
+{{- end }}
+{{- if eq .of.type "LoadBalancer" }}
+{{- with .of.loadBalancerClass }}
+loadBalancerClass: {{ . | quote }}
+{{- end }}
+{{- with .of.loadBalancerSourceRanges }}
+loadBalancerSourceRanges:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- else if or .of.loadBalancerClass .of.loadBalancerSourceRanges }}
+{{- fail (printf "%s.type: %s has no load balancer, for which loadBalancerClass and loadBalancerSourceRanges are: give LoadBalancer, or leave them out" .path .of.type) }}
+{{- end }}
+{{- end -}}
+
 {{- /* How long a pod may take to end. (dict "of" .Values.nodes "path" "nodes") */ -}}
 {{- define "jeton.grace" -}}
 {{- $least := add .of.drainSeconds 25 -}}
