@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// TestMutants has charts that are wrong, each by one edit of a template: the checks must notice, without any golden file.
+// TestMutants has charts that are wrong, each by one edit of a template, or of the values: the checks must notice, without any golden file.
 func TestMutants(t *testing.T) {
 	for _, m := range []struct{ file, from, to, set string }{
 		{"services.yaml", "  publishNotReadyAddresses: true\n", "", "default"},
@@ -29,8 +30,8 @@ func TestMutants(t *testing.T) {
 		{"_names.tpl", "add .of.drainSeconds 25", "add .of.drainSeconds 5", "default"},
 		{"_pods.tpl", "enableServiceLinks: false", "enableServiceLinks: true", "default"},
 		{"_pods.tpl", "automountServiceAccountToken: false", "automountServiceAccountToken: true", "default"},
-		{"_pods.tpl", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "default"},
-		{"_pods.tpl", "runAsNonRoot: true", "runAsNonRoot: false", "default"},
+		{"values.yaml", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "default"},
+		{"values.yaml", "runAsNonRoot: true", "runAsNonRoot: false", "default"},
 		{"nodes.yaml", `secret: {secretName: {{ include "jeton.keySecret" . | quote }}, defaultMode: 0440}`, `secret: {secretName: {{ include "jeton.keySecret" . | quote }}}`, "default"},
 		{"scaledown.yaml", `"cluster" "drain"`, `"cluster" "drian"`, "shrinking"},
 		{"scaledown.yaml", `"cluster" "remove"`, `"cluster" "remove" "--forced"`, "shrinking"},
@@ -58,15 +59,22 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// edit changes a template in memory.
+// edit changes a template in memory, or the values.
 func edit(t *testing.T, c *chart.Chart, file, from, to string) {
 	t.Helper()
-	for _, f := range c.Templates {
-		if f.Name == "templates/"+file {
+	for _, f := range append(c.Templates, c.Raw...) {
+		if f.Name == "templates/"+file || f.Name == file {
 			if !bytes.Contains(f.Data, []byte(from)) {
 				t.Fatalf("%s does not have %q", file, from)
 			}
 			f.Data = bytes.ReplaceAll(f.Data, []byte(from), []byte(to))
+			if file == chartutil.ValuesfileName {
+				values, err := chartutil.ReadValues(f.Data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Values = values
+			}
 			return
 		}
 	}

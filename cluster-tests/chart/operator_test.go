@@ -76,3 +76,31 @@ operator: {labels: {sidecar.istio.io/inject: "false"}, annotations: {example.com
 		}
 	}
 }
+
+// OpenShift gives pods a user and groups of its own, and refuses others.
+func TestUserOfPods(t *testing.T) {
+	all := renderedWith(t, nil, `
+podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}
+securityContext: {readOnlyRootFilesystem: false}
+gateway: {enabled: true, document: {proxy: {}}}
+nodes: {zone: {from: node, image: kubectl}}
+`)
+	pods, err := podsOf(all)
+	if err != nil || len(pods) != 3 {
+		t.Fatalf("pods: %v, %v", pods, err)
+	}
+	for _, p := range pods {
+		s := p.spec.SecurityContext
+		if s.RunAsUser != nil || s.RunAsGroup != nil || s.FSGroup != nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot {
+			t.Errorf("%s: %+v", p, s)
+		}
+		for _, c := range p.containers() {
+			if s := c.SecurityContext; *s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || len(s.Capabilities.Drop) != 1 {
+				t.Errorf("%s: %s: %+v", p, c.Name, s)
+			}
+		}
+		if err := accepts(server(), p.object); err != nil {
+			t.Error(err)
+		}
+	}
+}

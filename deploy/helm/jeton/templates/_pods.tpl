@@ -1,16 +1,5 @@
-{{- define "jeton.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile: {type: RuntimeDefault}
-{{- end -}}
-
 {{- define "jeton.security" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
+{{- toYaml .Values.securityContext -}}
 {{- end -}}
 
 {{- /* What all pods have in common. */ -}}
@@ -20,7 +9,7 @@ automountServiceAccountToken: false
 # Kubernetes would give each pod variables such as JETON_PORT, which jeton reads as options.
 enableServiceLinks: false
 securityContext:
-  {{- include "jeton.podSecurity" . | nindent 2 }}
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- with include "jeton.pullSecrets" . | fromJsonArray }}
 imagePullSecrets:
   {{- range . }}
