@@ -20,6 +20,9 @@ func TestNotes(t *testing.T) {
 		if !strings.Contains(notes, "kubectl -n limits exec "+name+"-0 -- jeton cluster status\n") {
 			t.Errorf("%s: the notes do not say how to ask a node:\n%s", s.name, notes)
 		}
+		if told := strings.Contains(notes, "exec "+name+"-0 -- jeton cluster upgrade\n"); told != (len(s.there) > 0) {
+			t.Errorf("%s: the notes tell of jeton cluster upgrade: %t; they should after an upgrade alone:\n%s", s.name, told, notes)
+		}
 		for _, wrong := range []string{"<no value>", "%!", "\n\n\n"} {
 			if strings.Contains(notes, wrong) {
 				t.Errorf("%s: the notes have %q:\n%s", s.name, wrong, notes)
