@@ -18,6 +18,7 @@ func TestRefused(t *testing.T) {
 		{values: "nodes: {founders: 2}", says: "'/nodes/founders': value must be one of 0, 1, 3, 5"},
 		{values: "nodes: {replica: 5}", says: "'/nodes': additional properties 'replica' not allowed"},
 		{values: "replicas: 5", says: "additional properties 'replicas' not allowed"},
+		{values: "nodes: {options: {inline-registrs: 5}}", says: "'/nodes/options': additional properties 'inline-registrs' not allowed"},
 		{values: "enabled: false", says: "'/enabled': value must be true"},
 		{values: "image: {pullSecrets: [{nam: x}]}", says: "'/image/pullSecrets/0'"},
 		{values: "nodes: {replicas: three}", says: "'/nodes/replicas': got string, want integer"},
