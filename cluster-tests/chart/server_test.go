@@ -211,3 +211,12 @@ func TestOperator(t *testing.T) {
 		t.Errorf("%d ServiceMonitors and %d rules were read", monitors, rules)
 	}
 }
+
+// A storage class "-" is none, as in other charts: Kubernetes makes no volumes then, and takes those that are there.
+func TestNoStorageClass(t *testing.T) {
+	for _, o := range renderedWith(t, nil, `nodes: {persistence: {storageClass: "-"}}`) {
+		if o.GetKind() == "StatefulSet" && !strings.Contains(string(o.text), "storageClassName: \"\"\n") {
+			t.Errorf("it has another storage class:\n%s", o.text)
+		}
+	}
+}

@@ -19,6 +19,9 @@
 {{- /* The gateway's document: that of the values, with the addresses that the pod's ports have, and what the chart knows of the cluster. */ -}}
 {{- define "jeton.gatewayDocument" -}}
 {{- $g := .Values.gateway -}}
+{{- if eq (len (include "jeton.gatewayPorts" . | fromYamlArray)) 1 -}}
+{{- fail "gateway.document: it has none of proxy, forward_auth, doors.grpc and doors.redis, so that nobody could ask a gateway: give one" -}}
+{{- end -}}
 {{- $document := deepCopy $g.document -}}
 {{- range include "jeton.gatewayPorts" . | fromYamlArray -}}
 {{- $section := default dict (get $document .section) -}}

@@ -23,6 +23,17 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- /* Labels that values add to those of the chart: (dict "labels" .Values.nodes.labels "path" "nodes.labels"). */ -}}
+{{- define "jeton.givenLabels" -}}
+{{- $path := .path -}}
+{{- range $label, $_ := .labels -}}
+{{- if has $label (list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart") -}}
+{{- fail (printf "%s: the chart gives the label %s itself, and finds by such labels what is its own: leave it out" $path $label) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml .labels -}}
+{{- end -}}
+
 {{- /* global.imageRegistry takes the place of the registry's name in image.repository, which has a dot or a port. */ -}}
 {{- define "jeton.image" -}}
 {{- $repository := .Values.image.repository -}}

@@ -54,7 +54,11 @@
 
 {{- /* The port of Redis' protocol, of nodes.options.listen-redis. */ -}}
 {{- define "jeton.redisPort" -}}
-{{ index .Values.nodes.options "listen-redis" | splitList ":" | last }}
+{{- $port := index .Values.nodes.options "listen-redis" | trimPrefix ":" | int -}}
+{{- if or (gt $port 65535) (and (ge $port 7700) (le $port 7703)) -}}
+{{- fail (printf "nodes.options.listen-redis: \":%d\" is no port, or one of 7700 to 7703, which nodes have for others: give \":7706\"" $port) -}}
+{{- end -}}
+{{ $port }}
 {{- end -}}
 
 {{- /* Writes the zone of the pod's node where the node reads it. It alone has a token, which may read Nodes. */ -}}

@@ -52,7 +52,7 @@ priorityClassName: {{ . | quote }}
 labels:
   {{- include "jeton.selector" (dict "root" . "component" "operator") | nindent 2 }}
   {{- with .Values.operator.labels }}
-  {{- toYaml . | nindent 2 }}
+  {{- include "jeton.givenLabels" (dict "labels" . "path" "operator.labels") | nindent 2 }}
   {{- end }}
 {{- with .Values.operator.annotations }}
 annotations:
