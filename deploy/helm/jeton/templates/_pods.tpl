@@ -47,6 +47,43 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{- /* Refuses variables, volumes and mounts that a pod cannot have beside those of the chart: (dict "of" .Values.nodes "path" "nodes" "env" (list "POD_NAME")). */ -}}
+{{- define "jeton.checkExtras" -}}
+{{- $path := .path -}}
+{{- $taken := .env -}}
+{{- $given := list -}}
+{{- range .of.extraEnv -}}
+{{- if has .name $given -}}
+{{- fail (printf "%s.extraEnv: the variable %s is there twice" $path .name) -}}
+{{- end -}}
+{{- if has .name $taken -}}
+{{- fail (printf "%s.extraEnv: the chart gives the variable %s itself: leave it out" $path .name) -}}
+{{- end -}}
+{{- if and (eq $path "nodes") (hasPrefix "JETON_" .name) -}}
+{{- fail (printf "nodes.extraEnv: %s would be an option of jeton serve: give it in nodes.options" .name) -}}
+{{- end -}}
+{{- $given = append $given .name -}}
+{{- end -}}
+{{- $volumes := list -}}
+{{- range .of.extraVolumes -}}
+{{- if or (has .name (list "data" "cluster-key" "admin-tokens" "limits" "tls" "zone" "api-token" "document")) (hasPrefix "secret-" .name) (has .name $volumes) -}}
+{{- fail (printf "%s.extraVolumes: there is a volume %s already: give it another name" $path .name) -}}
+{{- end -}}
+{{- $volumes = append $volumes .name -}}
+{{- end -}}
+{{- $paths := list -}}
+{{- range .of.extraVolumeMounts -}}
+{{- $at := clean .mountPath -}}
+{{- if not (has .name $volumes) -}}
+{{- fail (printf "%s.extraVolumeMounts: %s is no volume of %s.extraVolumes" $path .name $path) -}}
+{{- end -}}
+{{- if or (has $at (list "/etc" "/var" "/var/lib" "/")) (regexMatch "^/(etc|var/lib)/jeton(/|$)" $at) (has $at $paths) -}}
+{{- fail (printf "%s.extraVolumeMounts: %s is where other files are: give another path, such as /mnt/%s" $path .mountPath .name) -}}
+{{- end -}}
+{{- $paths = append $paths $at -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* What the labels and annotations of a pod of jeton.operatorPod are. */ -}}
 {{- define "jeton.operatorMetadata" -}}
 labels:
