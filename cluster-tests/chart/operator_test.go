@@ -104,3 +104,43 @@ nodes: {zone: {from: node, image: kubectl}}
 		}
 	}
 }
+
+// An affinity of the values stands beside the rule that no two nodes run on one machine; a podAntiAffinity of its own replaces the rule.
+func TestAffinity(t *testing.T) {
+	const where = "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: Exists}]}]}}"
+	const apart = "podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: rack}}]}"
+	for _, w := range []struct {
+		nodes               string
+		required, preferred int
+	}{
+		{"affinity: {" + where + "}", 1, 0},
+		{"antiAffinity: preferred, affinity: {" + where + "}", 0, 1},
+		{"antiAffinity: none, affinity: {" + where + "}", 0, 0},
+		{"affinity: {" + where + ", " + apart + "}", 0, 1},
+	} {
+		pods, err := podsOf(renderedWith(t, nil, "nodes: {"+w.nodes+"}\ngateway: {enabled: true, document: {proxy: {}}, affinity: {"+where+"}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pods {
+			a := p.spec.Affinity
+			if p.GetKind() == "Pod" {
+				continue
+			}
+			if a == nil || a.NodeAffinity == nil {
+				t.Errorf("%s: %s runs anywhere: %v", w.nodes, p, a)
+				continue
+			}
+			required, preferred := 0, 0
+			if a.PodAntiAffinity != nil {
+				required, preferred = len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution), len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+			}
+			if p.GetKind() == "StatefulSet" && (required != w.required || preferred != w.preferred) {
+				t.Errorf("%s: %d rules that nodes run apart, and %d wishes; want %d and %d", w.nodes, required, preferred, w.required, w.preferred)
+			}
+			if err := accepts(server(), p.object); err != nil {
+				t.Errorf("%s: %v", w.nodes, err)
+			}
+		}
+	}
+}

@@ -33,6 +33,24 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{- /* The affinity of nodes: nodes.affinity, and what nodes.antiAffinity says where that has no podAntiAffinity. */ -}}
+{{- define "jeton.affinity" -}}
+{{- $n := .Values.nodes -}}
+{{- $affinity := deepCopy (default dict $n.affinity) -}}
+{{- if not (or (eq $n.antiAffinity "none") (hasKey $affinity "podAntiAffinity")) -}}
+{{- $selector := dict "matchLabels" (include "jeton.selector" (dict "root" . "component" "node") | fromYaml) -}}
+{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" $selector -}}
+{{- if eq $n.antiAffinity "required" -}}
+{{- $_ := set $affinity "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term)) -}}
+{{- else -}}
+{{- $_ := set $affinity "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term))) -}}
+{{- end -}}
+{{- end -}}
+{{- if $affinity -}}
+{{- toYaml $affinity -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* Files of Secrets, of .Values.nodes.secrets or .Values.gateway.secrets: where they are, and the volumes. */ -}}
 {{- define "jeton.secretMounts" -}}
 {{- range . }}
