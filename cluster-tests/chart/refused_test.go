@@ -40,6 +40,7 @@ func TestRefused(t *testing.T) {
 		{values: "nodes: {extraVolumes: [{name: x, emptyDir: {}}], extraVolumeMounts: [{name: x, mountPath: /etc/jeton/admin/}]}", says: "nodes.extraVolumeMounts: /etc/jeton/admin/ is where other files are"},
 		{values: "gateway: {enabled: true, document: {proxy: {}}, extraVolumes: [{name: x, emptyDir: {}}, {name: x, emptyDir: {}}]}", says: "gateway.extraVolumes: there is a volume x already"},
 		{values: "nodes: {affinity: {antiAffinity: {}}}", says: "'/nodes/affinity': additional properties 'antiAffinity' not allowed"},
+		{values: "serviceAccount: {create: false}", says: "'/serviceAccount': additional properties 'create' not allowed"},
 		{values: "enabled: false", says: "'/enabled': value must be true"},
 		{values: "image: {pullSecrets: [{nam: x}]}", says: "'/image/pullSecrets/0'"},
 		{values: "nodes: {replicas: three}", says: "'/nodes/replicas': got string, want integer"},
