@@ -41,6 +41,8 @@ func TestRefused(t *testing.T) {
 		{values: "gateway: {enabled: true, document: {proxy: {}}, extraVolumes: [{name: x, emptyDir: {}}, {name: x, emptyDir: {}}]}", says: "gateway.extraVolumes: there is a volume x already"},
 		{values: "nodes: {affinity: {antiAffinity: {}}}", says: "'/nodes/affinity': additional properties 'antiAffinity' not allowed"},
 		{values: "serviceAccount: {create: false}", says: "'/serviceAccount': additional properties 'create' not allowed"},
+		{values: "nodes: {updateStrategy: {rollingUpdate: {maxUnavailable: 2}}}", says: "'/nodes/updateStrategy/rollingUpdate': additional properties 'maxUnavailable' not allowed"},
+		{values: "nodes: {updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}}", says: "nodes.updateStrategy.rollingUpdate: it is for the type RollingUpdate"},
 		{values: "enabled: false", says: "'/enabled': value must be true"},
 		{values: "image: {pullSecrets: [{nam: x}]}", says: "'/image/pullSecrets/0'"},
 		{values: "nodes: {replicas: three}", says: "'/nodes/replicas': got string, want integer"},
