@@ -33,6 +33,8 @@ func consistent(all []object, routes map[string]bool) error {
 			errs = append(errs, served(o, pods), published(o, pods))
 		case "NetworkPolicy":
 			errs = append(errs, closedPorts(o, pods))
+		case "Ingress":
+			errs = append(errs, leads(o, all))
 		case "PodDisruptionBudget":
 			errs = append(errs, budgeted(o, pods))
 		case "HorizontalPodAutoscaler":
@@ -189,6 +191,29 @@ func published(o object, pods []podOf) (err error) {
 		}
 	}
 	return err
+}
+
+// leads says which paths of an Ingress lead to no Service, or to another port than the proxy's.
+func leads(o object, all []object) (err error) {
+	var i networking.Ingress
+	if err := strictYAML(o.text, &i); err != nil {
+		return err
+	}
+	for _, rule := range i.Spec.Rules {
+		for _, path := range rule.HTTP.Paths {
+			to := path.Backend.Service
+			if to.Port.Name != "proxy" || !slices.ContainsFunc(all, func(s object) bool { return s.GetKind() == "Service" && s.GetName() == to.Name && only(s, "proxy") }) {
+				err = errors.Join(err, fmt.Errorf("%s: %s leads to %s of %s, which is no Service with the proxy alone", o, rule.Host, to.Port.Name, to.Name))
+			}
+		}
+	}
+	return err
+}
+
+// only says whether a Service has that port and no other.
+func only(o object, port string) bool {
+	var s core.Service
+	return strictYAML(o.text, &s) == nil && len(s.Spec.Ports) == 1 && s.Spec.Ports[0].Name == port
 }
 
 // separate says which Secrets a gateway's pods have in common with nodes.

@@ -45,6 +45,9 @@ func TestMutants(t *testing.T) {
 		{"networkpolicy.yaml", `{{- if ne .name "admin" }}`, `{{- if ne .name "none" }}`, "gateway"},
 		{"networkpolicy.yaml", "ternary $p.clients $p.trusted", "ternary $p.clients $p.clients", "secure"},
 		{"gateway.yaml", "    - {name: proxy, port:", "    - {name: redis, port: 7706, targetPort: redis}\n    - {name: proxy, port:", "doors"},
+		{"ingress.yaml", "name: {{ $name }}-proxy, port: {name: proxy}", "name: {{ $name }}-admin, port: {name: proxy}", "gateway"},
+		{"ingress.yaml", "port: {name: proxy}", "port: {name: http}", "gateway"},
+		{"ingress.yaml", "pathType: Prefix", "pathType: Prefixes", "gateway"},
 		{"account.yaml", "verbs: [get]", "verbs: get", "gateway"},
 	} {
 		t.Run(m.file+" "+m.from, func(t *testing.T) {

@@ -26,6 +26,7 @@ var kinds = map[string][2]string{
 	"ConfigMap":               {"api__v1", "io.k8s.api.core.v1.ConfigMap"},
 	"Deployment":              {"apis__apps__v1", "io.k8s.api.apps.v1.Deployment"},
 	"HorizontalPodAutoscaler": {"apis__autoscaling__v2", "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"},
+	"Ingress":                 {"apis__networking.k8s.io__v1", "io.k8s.api.networking.v1.Ingress"},
 	"Job":                     {"apis__batch__v1", "io.k8s.api.batch.v1.Job"},
 	"NetworkPolicy":           {"apis__networking.k8s.io__v1", "io.k8s.api.networking.v1.NetworkPolicy"},
 	"Pod":                     {"api__v1", "io.k8s.api.core.v1.Pod"},

@@ -104,6 +104,8 @@ func validate(o runtime.Object) field.ErrorList {
 		return policyvalidation.ValidatePodDisruptionBudget(o, policyvalidation.PodDisruptionBudgetValidationOptions{})
 	case *networking.NetworkPolicy:
 		return networkingvalidation.ValidateNetworkPolicy(o, networkingvalidation.NetworkPolicyValidationOptions{})
+	case *networking.Ingress:
+		return networkingvalidation.ValidateIngressCreate(o)
 	case *autoscaling.HorizontalPodAutoscaler:
 		return autoscalingvalidation.ValidateHorizontalPodAutoscaler(o, autoscalingvalidation.HorizontalPodAutoscalerSpecValidationOptions{})
 	case *rbac.ClusterRole:
