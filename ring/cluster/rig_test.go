@@ -23,9 +23,11 @@ import (
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
-// A memberlist that is shut down does not wait for a probe that is under way, which gives up a node some seconds later.
+// A memberlist that is shut down does not wait for a probe that is under way, which gives up a node some seconds later. And raft that is shut down does
+// not answer for an entry that it has agreed on and not yet applied.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"),
+		goleak.IgnoreTopFunction("github.com/hashicorp/raft.(*deferError).Error"))
 }
 
 // long is how long a test waits for what has to happen.
