@@ -40,8 +40,8 @@ func ofMove() []Mutant {
 				"asked, though others know all",
 			Edits: []Edit{{
 				File: "ring/move/steps.go",
-				Old:  "return m.enoughSealed() && (exact >= ring.Enough(len(m.place.Replicas)) || !awaited)",
-				New:  "return m.enoughSealed() && (exact >= 0 || !awaited)",
+				Old:  "return m.enoughSealed() && (exact >= enough || exact+awaited < enough)",
+				New:  "return m.enoughSealed() && (exact >= 0 || exact+awaited < enough)",
 			}},
 			Caught: []Hunt{
 				{Package: "./ring/move", Run: "^TestMovesForgetNothingAndEnd$", Flags: rapid(), Says: `with a floor`},

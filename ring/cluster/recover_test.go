@@ -263,7 +263,7 @@ func testBesideALeader(t *testing.T, r *rig) (heard bool) {
 		return known && err == nil && says.Leader != ""
 	})
 	heardSoFar = sync.OnceValue(hearing(all[:2]...))
-	notice := map[string]any{"cluster": b.State().Cluster, "by": "a", "end": consensus.LogEnd{Recoveries: 1 << 30}}
+	notice := map[string]any{"cluster": b.State().Cluster, "by": "a", "end": consensus.LogEnd{Term: 1 << 60}}
 	_, reset := ask(message.KindReset, notice)
 	endedBySelf := ended
 

@@ -113,7 +113,7 @@ func (w *world) judge(a Action) {
 		if a.Epoch != p.Epoch+1 || a.Enough != ring.Enough(len(p.Replicas)) || sealed < a.Enough {
 			w.fail("%s, and %d are sealed", words(a), sealed)
 		}
-		if exact < a.Enough && unheard > 0 {
+		if exact < a.Enough && exact+unheard >= a.Enough {
 			w.fail("%s with a floor: %d of the sources have none, and %d members have not said yet whether they are sealed", words(a), exact, unheard)
 		}
 	case Commit:

@@ -132,18 +132,18 @@ func (m *Move) enoughSealed() bool {
 }
 
 // mayInstall reports whether members of next may install: enough old members are sealed. Where too few of these have no floor, so that the
-// next epoch would begin with one, it waits for what the others say to the first attempt.
+// next epoch would begin with one, it waits for what the others say to the first attempt, as long as they could be enough.
 func (m *Move) mayInstall() bool {
-	exact, awaited := 0, false
+	exact, awaited, enough := 0, 0, ring.Enough(len(m.place.Replicas))
 	for _, node := range m.place.Replicas {
 		switch e := m.seals.of(node); {
-		case !e.done:
-			awaited = awaited || e.failures == 0
-		case !e.floored:
+		case !e.done && e.failures == 0:
+			awaited++
+		case e.done && !e.floored:
 			exact++
 		}
 	}
-	return m.enoughSealed() && (exact >= ring.Enough(len(m.place.Replicas)) || !awaited)
+	return m.enoughSealed() && (exact >= enough || exact+awaited < enough)
 }
 
 // sealingFails reports whether so many old members have failed to seal that the others are not enough.

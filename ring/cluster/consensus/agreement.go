@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -151,12 +150,13 @@ func (a *Agreement) startLocked() error {
 	a.connectLocked()
 	a.transport.setClosing(false)
 	alone := a.alone()
+	a.transport.inbox.open()
 	r, err := a.newRaft()
 	if err != nil {
+		a.transport.inbox.close()
 		return fmt.Errorf("starting raft: %w", err)
 	}
 	a.running.Store(r)
-	a.transport.inbox.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	a.unwatch = cancel
 	a.watcher.Go(func() { a.watch(ctx, r) })
@@ -191,18 +191,8 @@ var errUnwritten = errors.New("the term could not be written")
 // connectLocked makes the transport. It outlives restarts of raft.
 func (a *Agreement) connectLocked() {
 	if a.transport == nil {
-		a.transport = newTransport(a.config, a.addressOf, a.letGo, a.raftLog)
+		a.transport = newTransport(a.config, a.addressOf, a.raftLog)
 	}
-}
-
-// letGo says whether a node was removed, and raft has no such server any more.
-func (a *Agreement) letGo(id raft.ServerID) bool {
-	node, err := ring.ParseNodeID(string(id))
-	if err != nil {
-		return false
-	}
-	_, removed := a.State().Removed[node]
-	return removed && !slices.ContainsFunc(a.Servers(), func(s Server) bool { return s.ID == node })
 }
 
 // addressOf is where a server's raft is now.

@@ -569,12 +569,8 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	if err := survivor.Start(); err != nil {
 		t.Fatal(err)
 	}
-	own, err := survivor.Supposed()
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	if err := survivor.Reset(LogEnd{Term: own.End.Term + 9, Index: 1 << 20}); !errors.Is(err, agreed.ErrStale) {
+	if err := survivor.Reset(LogEnd{Term: known.End.Term + 9, Index: 1 << 20}); !errors.Is(err, agreed.ErrStale) {
 		t.Fatalf("what was agreed on since the recovery is thrown away for a log that it has passed over: %v", err)
 	}
 
@@ -590,7 +586,7 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	if err := other.Reset(LogEnd{Term: theirs.End.Term, Index: theirs.End.Index - 1}); !errors.Is(err, agreed.ErrStale) {
 		t.Errorf("a log is thrown away for a shorter one: %v", err)
 	}
-	if err := other.Reset(own.End); err != nil {
+	if err := other.Reset(known.End); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Start(); err != nil {
@@ -615,36 +611,39 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 // What a lost leader has sent arrives while raft is stopped for the recovery, or long after it, and undoes nothing: it had led in a later term, of
 // which the survivor has not heard.
 func TestLateCallsOfALostLeader(t *testing.T) {
-	entries := func(old Supposition, lost *Agreement) error {
+	entries := func(old Supposition, lost *Agreement) (taken bool, err error) {
 		var said raft.AppendEntriesResponse
 		end, term := old.End, old.End.Term+10
-		return lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(1)), "", &raft.AppendEntriesRequest{
+		err = lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(1)), "", &raft.AppendEntriesRequest{
 			RPCHeader: headerOf(lost), Term: term, PrevLogEntry: end.Index, PrevLogTerm: end.Term, LeaderCommitIndex: end.Index + 2,
 			Entries: []*raft.Log{
 				{Index: end.Index + 1, Term: term, Type: raft.LogNoop},
 				{Index: end.Index + 2, Term: term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(configurationOf(old.Servers))},
 			},
 		}, &said)
+		return said.Success, err
 	}
 	for name, test := range map[string]struct {
 		during bool
-		send   func(old Supposition, lost *Agreement) error
+		send   func(old Supposition, lost *Agreement) (taken bool, err error)
 	}{
 		"entries, while raft is stopped": {true, entries},
 		"entries, afterwards":            {false, entries},
-		"a snapshot, afterwards": {false, func(old Supposition, lost *Agreement) error {
+		"a snapshot, afterwards": {false, func(old Supposition, lost *Agreement) (taken bool, err error) {
 			var said raft.InstallSnapshotResponse
 			text := agreedtest.JSON(t, old.State)
-			return lost.transport.Transport.InstallSnapshot(serverID(agreedtest.ID(1)), "", &raft.InstallSnapshotRequest{
+			err = lost.transport.Transport.InstallSnapshot(serverID(agreedtest.ID(1)), "", &raft.InstallSnapshotRequest{
 				RPCHeader: headerOf(lost), SnapshotVersion: 1, Term: old.End.Term + 10, LastLogIndex: old.End.Index + 300, LastLogTerm: old.End.Term + 10,
 				Configuration: raft.EncodeConfiguration(configurationOf(old.Servers)), ConfigurationIndex: 1, Size: int64(len(text)),
 			}, &said, strings.NewReader(text))
+			return said.Success, err
 		}},
-		"a heartbeat, afterwards": {false, func(old Supposition, lost *Agreement) error {
+		"a heartbeat, afterwards": {false, func(old Supposition, lost *Agreement) (taken bool, err error) {
 			var said raft.AppendEntriesResponse
-			return lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(1)), "", &raft.AppendEntriesRequest{
+			err = lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(1)), "", &raft.AppendEntriesRequest{
 				RPCHeader: headerOf(lost), Term: old.End.Term + 10,
 			}, &said)
+			return said.Success, err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -670,21 +669,88 @@ func TestLateCallsOfALostLeader(t *testing.T) {
 				if err := survivor.Suspend(); err != nil {
 					t.Fatal(err)
 				}
-				if err := test.send(old, lost); err == nil || !strings.Contains(err.Error(), errNotRunning.Error()) {
+				if _, err := test.send(old, lost); err == nil || !strings.Contains(err.Error(), errNotRunning.Error()) {
 					t.Fatalf("it is taken, or kept for later, by a node whose raft does not run: %v", err)
 				}
 			}
 			if err := survivor.RecoverAlone(g.ctx, old.End, &agreed.Command{Recover: &agreed.Recover{Lost: agreedtest.IDs(2, 3), Places: places, Raft: true}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := test.send(old, lost); err == nil {
-				t.Fatal("the recovered node takes it")
+			if taken, err := test.send(old, lost); taken || err != nil {
+				t.Fatalf("the recovered node takes it, %v, or does not answer: %v", taken, err)
 			}
 			g.kill(2)
 			g.propose(raise(1, 500))
 			own, err := survivor.Supposed()
-			if err != nil || len(own.Servers) != 1 || len(own.State.Removed) != 2 || own.State.Nodes[agreedtest.ID(1)].Mark.Minute != 500 || own.End.Recoveries != 1 {
+			if err != nil || len(own.Servers) != 1 || len(own.State.Removed) != 2 || own.State.Nodes[agreedtest.ID(1)].Mark.Minute != 500 {
 				t.Errorf("the disk of the recovered node has %+v, %v", own, err)
+			}
+		})
+	}
+}
+
+// A node that was reset for a recovery and is not let in yet takes nothing that a lost leader has sent: its log would look like that of the recovered node.
+func TestLateCallsAtAResetNode(t *testing.T) {
+	for name, send := range map[string]func(known Supposition, lost *Agreement) (taken bool, err error){
+		"a snapshot": func(known Supposition, lost *Agreement) (bool, error) {
+			var said raft.InstallSnapshotResponse
+			text := agreedtest.JSON(t, known.State)
+			err := lost.transport.Transport.InstallSnapshot(serverID(agreedtest.ID(2)), "", &raft.InstallSnapshotRequest{
+				RPCHeader: headerOf(lost), SnapshotVersion: 1, Term: known.End.Term, LastLogIndex: known.End.Index, LastLogTerm: known.End.Term,
+				Configuration: raft.EncodeConfiguration(configurationOf(known.Servers)), ConfigurationIndex: 1, Size: int64(len(text)),
+			}, &said, strings.NewReader(text))
+			return said.Success, err
+		},
+		"all entries": func(known Supposition, lost *Agreement) (bool, error) {
+			var entries []*raft.Log
+			for i := uint64(1); i <= known.End.Index; i++ {
+				var entry raft.Log
+				if err := lost.Log().GetLog(i, &entry); err != nil {
+					return false, err
+				}
+				entries = append(entries, &entry)
+			}
+			var said raft.AppendEntriesResponse
+			err := lost.transport.Transport.AppendEntries(serverID(agreedtest.ID(2)), "", &raft.AppendEntriesRequest{
+				RPCHeader: headerOf(lost), Term: known.End.Term, Entries: entries, LeaderCommitIndex: known.End.Index,
+			}, &said)
+			return said.Success, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newAgreements(t, nil)
+			g.founded(3)
+			g.propose(raise(3, 400))
+			g.everywhere()
+			for i := 1; i <= 3; i++ {
+				g.kill(i)
+			}
+			survivor, other, lost := g.node(1), g.node(2), g.node(3)
+			lost.mu.Lock()
+			lost.connectLocked()
+			lost.mu.Unlock()
+			known, err := survivor.Supposed()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(other.Reset(known.End), other.Start()); err != nil {
+				t.Fatal(err)
+			}
+			if taken, err := send(known, lost); taken || err != nil {
+				t.Fatalf("the reset node takes it, %v, or does not answer: %v", taken, err)
+			}
+			g.kill(3)
+			places := make([]agreed.Change, len(known.State.Table.Places))
+			for p := range places {
+				places[p] = agreed.Change{Partition: ring.Partition(p), Epoch: ring.Recovered(1), Replicas: agreedtest.IDs(1)}
+			}
+			if err := survivor.RecoverAlone(g.ctx, known.End, &agreed.Command{Recover: &agreed.Recover{Lost: agreedtest.IDs(3), Places: places, Raft: true}}); err != nil {
+				t.Fatal(err)
+			}
+			g.settle(all)
+			g.propose(raise(1, 500))
+			if s := g.everywhere(); len(s.Removed) != 1 || s.Version <= ring.Recovered(known.State.Version) {
+				t.Errorf("recovered as %s", agreedtest.JSON(t, s))
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func (g *Gossip) join(addresses []string) {
 
 // Settle waits until every node that knows this one, and runs, has had the time to introduce itself, and says whether that was yet to come.
 func (g *Gossip) Settle(ctx context.Context) (waited bool, err error) {
-	left := g.config.Rarely + dialTime - time.Since(g.started)
+	left := g.config.Rarely + 3*dialTime - time.Since(g.started) // an attempt dials, and exchanges what both know; so may the one before it
 	if left <= 0 {
 		return false, nil
 	}

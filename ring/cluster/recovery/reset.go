@@ -62,6 +62,11 @@ func (r *Recoverer) answerReset(ctx context.Context, q resetNotice) (message.Not
 	if leader := r.leaderHeard(); leader != "" {
 		return message.Nothing{}, fmt.Errorf("%w: %q leads, according to node %q", message.ErrAlive, leader, r.config.Name)
 	}
+	if own, err := r.config.Agreement.Supposed(); err != nil {
+		return message.Nothing{}, err
+	} else if own.End.After(q.End) { // the reset would be refused after this node has ended its registers
+		return message.Nothing{}, fmt.Errorf("%w: the raft log of node %q ends at %s, after that of the recovering node, which ends at %s", agreed.ErrStale, r.config.Name, own.End, q.End)
+	}
 	if err := r.config.Belong(q.Cluster); err != nil { // otherwise the node that founded the cluster would found it again
 		return message.Nothing{}, err
 	}

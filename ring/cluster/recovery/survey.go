@@ -82,10 +82,21 @@ func highest(a, b []uint64) []uint64 {
 
 // A knowledge is what the surveys of all survivors say together.
 type knowledge struct {
-	epochs   []uint64 // the highest ones of the partitions
-	newest   survey   // of the node whose raft log ends last: this node, if no other ends later
-	leader   string   // the name of a leader that a survivor knows of; empty if there is none
-	unproved string   // the name of a node whose registers may be those of an old copy; empty if there is none
+	epochs   []uint64              // the highest ones of the partitions
+	newest   survey                // of the node whose raft log ends last: this node, if no other ends later
+	leader   string                // the name of a leader that a survivor knows of; empty if there is none
+	unproved string                // the name of a node whose registers may be those of an old copy; empty if there is none
+	unmet    map[ring.NodeID]error // why nodes that only gossip knows do not answer
+}
+
+// unmetServer is why a node that only gossip knows does not answer, if raft has it: it was let in, and counts.
+func (k *knowledge) unmetServer() error {
+	for _, server := range k.newest.Servers {
+		if err := k.unmet[server.ID]; err != nil {
+			return err
+		}
+	}
+	return nil // all that was agreed is known, and nodes that only gossip knows were not let in
 }
 
 // add adds the survey of a node.
@@ -134,17 +145,21 @@ const noticeTime = 4 * consensus.ElectionTimeout
 // gossip, and until no survivor knows of a leader: as long as one does, the nodes that were named as lost are not lost.
 func (r *Recoverer) survey(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for started := time.Now(); ; {
-		known, unmet, err := r.surveyAll(ctx, own, gone)
-		if err != nil || !r.majorityLost(known, own, gone) {
-			return known, err // all that was agreed is known: nodes that only gossip knows were not let in
+		known, err := r.surveyAll(ctx, own, gone)
+		if err != nil {
+			return nil, err
+		}
+		if !r.majorityLost(known, own, gone) {
+			err = known.unmetServer()
+			return known, err
 		}
 		if waited, err := r.config.Gossip.Settle(ctx); err != nil {
 			return nil, err
 		} else if waited {
 			continue
 		}
-		if unmet != nil || known.leader == "" {
-			return known, unmet
+		if len(known.unmet) > 0 || known.leader == "" {
+			return known, errors.Join(slices.Collect(maps.Values(known.unmet))...)
 		}
 		if time.Since(started) > noticeTime {
 			return nil, fmt.Errorf("%w: a surviving node hears the leader %q: stop the lost nodes for good, or do not name them as lost", message.ErrAlive, known.leader)
@@ -155,30 +170,33 @@ func (r *Recoverer) survey(ctx context.Context, own consensus.Supposition, gone 
 	}
 }
 
-// surveyAll asks every survivor once. unmet is why those of them do not answer that only gossip knows.
-func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (known *knowledge, unmet, err error) {
+// surveyAll asks every survivor once.
+func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	said, err := r.answerSurvey(ctx, message.Nothing{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s, strangers := own.State, r.letIn(own.State)
-	known = &knowledge{newest: said}
+	known := &knowledge{newest: said, unmet: map[ring.NodeID]error{}}
 	known.add(r.config.Name, said)
 	var mu sync.Mutex
-	var problems, ofStrangers []error
+	var problems []error
 	message.ForEach(r.survivors(own, gone), func(n agreed.Node) {
 		said, err := message.Call[survey](ctx, r.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
-		about := &problems
-		if slices.ContainsFunc(strangers, func(o agreed.Node) bool { return o.ID == n.ID }) {
-			about = &ofStrangers
+		problem := func(err error) {
+			if slices.ContainsFunc(strangers, func(o agreed.Node) bool { return o.ID == n.ID }) {
+				known.unmet[n.ID] = err
+				return
+			}
+			problems = append(problems, err)
 		}
 		switch {
 		case err != nil:
-			*about = append(*about, fmt.Errorf("%w: %q, which is not named as lost: start it, or name its id as lost too, which is %s: %w", message.ErrUnreachable, n.Name, n.ID, err))
+			problem(fmt.Errorf("%w: %q, which is not named as lost: start it, or name its id as lost too, which is %s: %w", message.ErrUnreachable, n.Name, n.ID, err))
 		case said.ID != n.ID:
-			*about = append(*about, fmt.Errorf("%w: %q, which is node %s; node %s answers at its address", message.ErrUnreachable, n.Name, n.ID, said.ID))
+			problem(fmt.Errorf("%w: %q, which is node %s; node %s answers at its address", message.ErrUnreachable, n.Name, n.ID, said.ID))
 		case said.Cluster != agreed.Unique{} && said.Cluster != s.Cluster:
 			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", message.ErrForeign, n.Name, said.Cluster))
 		default:
@@ -187,7 +205,7 @@ func (r *Recoverer) surveyAll(ctx context.Context, own consensus.Supposition, go
 			known.add(n.Name, said)
 		}
 	})
-	return known, errors.Join(ofStrangers...), errors.Join(problems...)
+	return known, errors.Join(problems...)
 }
 
 // survivors are the other nodes that are not lost, at the addresses that gossip tells, or else at the agreed ones.
