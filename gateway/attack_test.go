@@ -109,6 +109,7 @@ func TestOtherReadings(t *testing.T) {
 routes:
 - {name: all, path: /, checks: [{limits: [hundred]}]}
 - {name: login, path: /login, methods: [POST], checks: [{limits: [strict]}]}
+- {name: exact, path: /exact$, methods: [POST], checks: [{limits: [strict]}]}
 - {name: user, path: "/users/{id}", checks: [{key: ["user:{path.id}"], limits: [hundred]}]}
 `)
 	for _, c := range []struct {
@@ -131,6 +132,9 @@ routes:
 		{"GET", "/login;x", "POST", 400}, // to services that read both in another way
 		{"GET", "/login//x", "POST", 400},
 		{"GET", "/login;x//y", "POST", 400},
+		{"POST", "/login;a//x", "", 400},
+		{"POST", "/exact/;/x", "", 400}, // with an empty segment once the parameters are gone
+		{"POST", "/exact;a/;/x", "", 400},
 		{"POST", "/login\n", "", 400},
 		{"POST", "/login\x7f", "", 400},
 	} {
@@ -145,6 +149,26 @@ routes:
 				t.Errorf("%s %s as %q by %s: %d, want %d", c.method, c.path, c.override, name, a.StatusCode, c.want)
 			}
 		}
+	}
+}
+
+// A request with many headers that change the method is refused without a look at each of them with each reading of its path.
+func TestReadingsCostLittle(t *testing.T) {
+	r := newRig(t, oneRoute("{limits: [hundred]}"))
+	ask := func(lines int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			q := request(t, "GET", "/")
+			q.URL.Path = strings.Repeat("/;", 7000)
+			for i := range lines {
+				q.Header.Add("X-HTTP-Method", fmt.Sprint("A", i))
+			}
+			if a := r.ask(q); a.StatusCode != http.StatusBadRequest {
+				t.Errorf("with %d lines: %s", lines, a.Status)
+			}
+		})
+	}
+	if few, many := ask(2), ask(1000); many > few+5000 {
+		t.Errorf("1,000 lines take %v allocations, and two %v", many, few)
 	}
 }
 

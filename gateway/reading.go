@@ -32,76 +32,115 @@ func (v *visit) ambiguity() string {
 	case strings.ToUpper(r.Method) != r.Method:
 		return "the method is ambiguous: send it in capital letters"
 	}
-	for _, other := range v.otherReadings() {
-		if !v.sameRules(other) {
+	return v.otherwise()
+}
+
+// A reading is how some services read a path.
+type reading struct {
+	path   string
+	advice string // for the client, if other rules apply to this reading
+}
+
+// methodOverrides are headers from which some services take the method, also by other names (see [alias.Header]).
+var methodOverrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override"}
+
+// otherwise says why other rules apply to another reading of the request than the one that is judged: another method with another path; empty if none do.
+func (v *visit) otherwise() string {
+	r := &v.request
+	method, advice := v.otherMethod()
+	paths := v.otherPaths()
+	if method == r.Method && len(paths) == 0 {
+		return "" // almost always
+	}
+	if method == "" {
+		return advice
+	}
+	same := v.rulesOf(r.Method, r.Path)
+	if method != r.Method && !v.rulesOf(method, r.Path).equal(same) {
+		return advice
+	}
+	for _, other := range paths {
+		if !v.rulesOf(r.Method, other.path).equal(same) || method != r.Method && !v.rulesOf(method, other.path).equal(same) {
 			return other.advice
 		}
 	}
 	return ""
 }
 
-// A reading is how some services read a request.
-type reading struct {
-	method, path string
-	advice       string // for the client, if other rules apply to this reading
-}
-
-// methodOverrides are headers from which some services take the method, also by other names (see [alias.Header]).
-var methodOverrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override"}
-
-// otherReadings are those of the request that differ from the one that is judged: each path with each method. There is almost never one.
-func (v *visit) otherReadings() []reading {
-	r := &v.request
-	others := v.otherPaths()
-	for name, methods := range r.Header {
+// otherMethod is the one that a header tells, or that of the request; empty if headers tell several. advice is for the client if that matters.
+func (v *visit) otherMethod() (method, advice string) {
+	method = v.request.Method
+	for name, methods := range v.request.Header {
 		if !slices.Contains(methodOverrides, alias.Header(name)) {
 			continue
 		}
-		advice := "the header " + name + " changes the method for some services: send that method itself"
-		for _, method := range methods {
-			method = strings.ToUpper(strings.TrimSpace(method))
-			others = append(others, reading{method, r.Path, advice})
-			for _, other := range v.otherPaths() {
-				others = append(others, reading{method, other.path, other.advice})
+		advice = "the header " + name + " changes the method for some services: send that method itself"
+		for _, told := range methods {
+			switch told = strings.ToUpper(strings.TrimSpace(told)); {
+			case told == v.request.Method || told == method:
+			case method != v.request.Method:
+				return "", advice
+			default:
+				method = told
 			}
 		}
 	}
-	return others
+	return method, advice
 }
 
-// otherPaths are readings of the path alone.
+// otherPaths are readings of the path: to some services it ends at two slashes in a row, or segments end at a semicolon.
 func (v *visit) otherPaths() (others []reading) {
-	r := &v.request
+	const semicolons, slashes = "the path is ambiguous: send it without semicolons", "the path is ambiguous: send it without two slashes in a row"
+	escaped := v.target.Escaped()
+	if !strings.Contains(v.request.Path, ";") && !strings.Contains(escaped, "//") {
+		return nil
+	}
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return nil
+	}
 	add := func(path, advice string) {
-		others = append(others, reading{r.Method, path, advice})
-		if strings.Contains(path, ";") {
-			others = append(others, reading{r.Method, withoutParameters(path), "the path is ambiguous: send it without semicolons"})
+		if path = route.Clean(path); path != v.request.Path {
+			others = append(others, reading{path, advice})
 		}
 	}
-	if strings.Contains(r.Path, ";") {
-		add(r.Path, "")
+	before, _, cut := strings.Cut(path, "//")
+	if cut {
+		add(before, slashes)
 	}
-	if before, _, empty := strings.Cut(v.target.Escaped(), "//"); empty {
-		if before, err := url.PathUnescape(before); err == nil {
-			add(route.Clean(before), "the path is ambiguous: send it without two slashes in a row")
+	if strings.Contains(path, ";") {
+		bare := withoutParameters(path)
+		add(bare, semicolons)
+		add(withoutParameters(before), semicolons)
+		if before, _, cut := strings.Cut(bare, "//"); cut {
+			add(before, semicolons)
 		}
 	}
 	return others
 }
 
-// sameRules reports whether another reading of the request has the same route, with the same {name}s, and is exempt or not alike.
-func (v *visit) sameRules(other reading) bool {
-	r := &v.request
-	a, these := v.rules.table.Find(r.Host, r.Method, r.Path)
-	b, those := v.rules.table.Find(r.Host, other.method, other.path)
-	return a == b && slices.Equal(these, those) && v.rules.exempt.paths.Covers(r.Path) == v.rules.exempt.paths.Covers(other.path)
+// What applies to a reading of a request.
+type applied struct {
+	route  int
+	params []route.Param
+	exempt bool
 }
 
-// withoutParameters is a path without what follows a semicolon in a segment, as some services read it.
+func (a applied) equal(b applied) bool {
+	return a.route == b.route && slices.Equal(a.params, b.params) && a.exempt == b.exempt
+}
+
+// rulesOf is what applies to the request with that method and path.
+func (v *visit) rulesOf(method, path string) applied {
+	found, params := v.rules.table.Find(v.request.Host, method, path)
+	return applied{found, params, v.rules.exempt.paths.Covers(path)}
+}
+
+// withoutParameters is a path without what follows a semicolon in a segment.
 func withoutParameters(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		segments[i], _, _ = strings.Cut(segment, ";")
 	}
-	return route.Clean(strings.Join(segments, "/"))
+	return strings.Join(segments, "/")
 }

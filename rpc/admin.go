@@ -24,16 +24,14 @@ type admin struct {
 }
 
 // Limits implements jeton.v1.Admin.
-func (a admin) Limits(context.Context, *pb.LimitsRequest) (*pb.LimitsResponse, error) {
-	text, err := a.limits().YAML()
-	if err != nil {
-		return nil, err
-	}
-	m := &pb.LimitsResponse{Document: string(text)}
+func (a admin) Limits(ctx context.Context, _ *pb.LimitsRequest) (*pb.LimitsResponse, error) {
+	m := &pb.LimitsResponse{}
 	if a.cluster != nil {
-		m.Version = a.cluster.State().LimitsVersion
+		m.Version = adoptedVersion(ctx, a.cluster, a.adopted)
 	}
-	return m, nil
+	text, err := a.limits().YAML()
+	m.Document = string(text)
+	return m, err
 }
 
 // ApplyLimits implements jeton.v1.Admin.

@@ -31,8 +31,18 @@ func settle(ctx context.Context, c *cluster.Cluster, adopted func(context.Contex
 	}
 }
 
-// Version is that of the limits in force.
-func (l StoredLimits) Version() uint64 { return l.Cluster.State().LimitsVersion }
+// Version is that of limits which this node goes by, or of earlier ones. Ask before the limits are looked at: who changes these and names a later version
+// would undo what he has not seen.
+func (l StoredLimits) Version(ctx context.Context) uint64 {
+	return adoptedVersion(ctx, l.Cluster, l.Adopted)
+}
+
+// adoptedVersion waits until a node goes by the limits that are in force now, and is their version.
+func adoptedVersion(ctx context.Context, c *cluster.Cluster, adopted func(context.Context, uint64)) uint64 {
+	version := c.State().LimitsVersion
+	settle(ctx, c, adopted)
+	return version
+}
 
 // Audit is the newest entries of the audit log; 0 is all.
 func (l StoredLimits) Audit(last int) any { return l.Cluster.Audit(last) }

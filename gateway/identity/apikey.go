@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
@@ -216,7 +217,7 @@ func readParameter(query, name string) (value string, several, all bool) {
 		pair, query, _ = strings.Cut(query, "&")
 		pair, behind, split := strings.Cut(pair, ";")
 		n, v, _ := strings.Cut(pair, "=")
-		switch isNamed(n, name) {
+		switch isNamed(n, name, alias.Parameter) {
 		case its:
 			v, err := url.QueryUnescape(v)
 			if err != nil || split || has && v != value {
@@ -229,7 +230,7 @@ func readParameter(query, name string) (value string, several, all bool) {
 		}
 		for split {
 			pair, behind, split = strings.Cut(behind, ";")
-			if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) != another {
+			if n, _, _ := strings.Cut(pair, "="); isNamed(n, name, alias.Parameter) != another {
 				return "", true, true
 			}
 		}
@@ -246,21 +247,21 @@ const (
 	its
 )
 
-// isNamed says what an escaped name is to that name.
-func isNamed(escaped, name string) naming {
+// isNamed says what an escaped name is to that name; like says which others some services take for it.
+func isNamed(escaped, name string, like func(called, name string) bool) naming {
 	if escaped == name {
 		return its
 	}
-	switch plain := unescape(escaped); {
-	case plain == name:
+	switch plain, err := url.QueryUnescape(escaped); {
+	case err == nil && plain == name:
 		return its
-	case alias.Parameter(plain, name):
+	case like(unescape(escaped), name):
 		return likeIt
 	}
 	return another
 }
 
-// unescape is a name with its escapes resolved. What is none stays as it is, as many servers read it.
+// unescape is a name with its escapes resolved, those too that only old servers know (%u0061). What is none stays as it is, as many servers read it.
 func unescape(name string) string {
 	if !strings.ContainsAny(name, "%+") {
 		return name
@@ -271,6 +272,11 @@ func unescape(name string) string {
 		switch {
 		case c == '+':
 			c = ' '
+		case c == '%' && i+5 < len(name) && (name[i+1] == 'u' || name[i+1] == 'U'):
+			if escaped, err := strconv.ParseUint(name[i+2:i+6], 16, 16); err == nil {
+				plain, i = utf8.AppendRune(plain, rune(escaped)), i+5
+				continue
+			}
 		case c == '%' && i+2 < len(name):
 			if escaped, err := strconv.ParseUint(name[i+1:i+3], 16, 8); err == nil {
 				c, i = byte(escaped), i+2

@@ -1,6 +1,10 @@
 package identity
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jeton-dev/jeton/internal/alias"
+)
 
 // Bounds of what is read of the cookies of a request.
 const (
@@ -36,7 +40,7 @@ func readCookie(lines []string, name string) (value string, several, all bool) {
 			n, v, _ := strings.Cut(trimCookie(one), "=")
 			switch n = trimCookie(n); {
 			case n == name:
-			case isNamed(n, name) != another:
+			case isNamed(n, name, alias.Cookie) != another:
 				return value, true, true
 			default:
 				continue

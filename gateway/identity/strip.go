@@ -3,6 +3,8 @@ package identity
 import (
 	"net/http"
 	"strings"
+
+	"github.com/jeton-dev/jeton/internal/alias"
 )
 
 // Strip takes the API key out of what is passed on, the header as well as the parameter of the query, unless the document
@@ -26,7 +28,7 @@ func without(query, name string) string {
 	var kept []string
 	dropped := false
 	for pair := range strings.SplitSeq(query, "&") {
-		if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) != another {
+		if n, _, _ := strings.Cut(pair, "="); isNamed(n, name, alias.Parameter) != another {
 			dropped = true
 			continue
 		}

@@ -27,30 +27,40 @@ func isAlphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// Parameter says whether a service may take a parameter or cookie that is called so, decoded, for the one with that name. PHP has an underscore for a
-// dot and a space, takes away spaces in front and what begins with a NUL or, as the place in an array, with a bracket; ASP.NET does not tell small
-// letters from capital ones.
-func Parameter(called, name string) bool {
-	called = strings.TrimLeft(called, " ")
+// Parameter says whether a service may take a parameter that is called so, decoded, for the one with that name. PHP has an underscore for a dot and a
+// space, and takes away spaces in front and what begins with a NUL; it, Express and Rack take away brackets, which stand for places in an array; ASP.NET does not
+// tell small letters from capital ones.
+func Parameter(called, name string) bool { return same(called, name, unfolded) }
+
+// Cookie says that of cookies, whose capital letters count: two frameworks of one host may call theirs session and SESSION.
+func Cookie(called, name string) bool { return same(called, name, variable) }
+
+func same(called, name string, letter func(byte) byte) bool {
+	called = strings.TrimLeft(called, " []")
 	if len(called) < len(name) {
 		return false
 	}
 	for i := range len(name) {
-		if called[i] == '[' && strings.Contains(called[i:], "]") || variable(called[i]) != variable(name[i]) {
+		if called[i] == '[' && strings.Contains(called[i:], "]") || letter(called[i]) != letter(name[i]) {
 			return false
 		}
 	}
 	rest := called[len(name):]
-	return rest == "" || rest[0] == '[' || rest[0] == 0
+	return rest == "" || rest[0] == '[' || rest[0] == ']' || rest[0] == 0
 }
 
 // variable is the byte that stands for c in the name of a variable.
 func variable(c byte) byte {
-	switch {
-	case c == '.' || c == ' ' || c == '[':
+	if c == '.' || c == ' ' || c == '[' {
 		return '_'
-	case 'A' <= c && c <= 'Z':
-		return c | 0x20
+	}
+	return c
+}
+
+// unfolded is that, in small letters.
+func unfolded(c byte) byte {
+	if c = variable(c); 'A' <= c && c <= 'Z' {
+		c |= 0x20
 	}
 	return c
 }

@@ -22,7 +22,7 @@ func TestHeader(t *testing.T) {
 
 func TestParameter(t *testing.T) {
 	for _, called := range []string{
-		"api_key", "api.key", "api key", "API_Key", " api_key", "  api.key", "api[key", "api_key[]", "api_key[a][b]", "api_key[", "api_key\x00", "api_key\x00x",
+		"api_key", "api.key", "api key", "API_Key", " api_key", "  api.key", "api[key", "api_key[]", "api_key[a][b]", "api_key[", "api_key\x00", "api_key\x00x", "[api_key]", "api_key]", "[[api_key", "[]api_key",
 	} {
 		if !alias.Parameter(called, "api_key") {
 			t.Errorf("%q is not taken for api_key", called)
@@ -31,6 +31,11 @@ func TestParameter(t *testing.T) {
 	for _, called := range []string{"", "api", "api_keys", "api-key", "api[key]", "x[api_key]", "xapi_key", "\x00api_key", "api_ke"} {
 		if alias.Parameter(called, "api_key") {
 			t.Errorf("%q is taken for api_key", called)
+		}
+	}
+	for called, is := range map[string]bool{"sid": true, "sid[0]": true, "[sid]": true, "SID": false, "sid.x": false, "sids": false} {
+		if alias.Cookie(called, "sid") != is {
+			t.Errorf("the cookie %q is taken for sid: %v", called, !is)
 		}
 	}
 	if !alias.Parameter("a_b", "a.b") || !alias.Parameter("", "") {

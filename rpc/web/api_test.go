@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -361,6 +362,37 @@ func TestLimitsOverHTTP(t *testing.T) {
 	wantProblem(t, put, 405, "", "SIGHUP")
 	if allow := put.Header.Get("Allow"); allow != "GET, HEAD" {
 		t.Errorf("Allow: %q", allow)
+	}
+}
+
+// An adopting node goes by other limits once it was asked for their version.
+type adopting struct {
+	Stored
+
+	adopt func()
+}
+
+func (a adopting) Version(context.Context) uint64 {
+	a.adopt()
+	return 2
+}
+
+// The version in ETag is not later than the limits are: who changes them, and says If-Match, would undo what he has not seen.
+func TestVersionOfLimitsIsNotLater(t *testing.T) {
+	first, err := limit.ParseDocument([]byte("limits: {first: {capacity: 1, refill: 1/s}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := limit.ParseDocument([]byte("limits: {second: {capacity: 1, refill: 1/s}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc atomic.Pointer[limit.Document]
+	doc.Store(first)
+	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{}, Limits: doc.Load, Stored: adopting{adopt: func() { doc.Store(second) }}})
+	got := ask("GET", "/v1/limits", "")
+	if tag := got.Header.Get("Etag"); tag != `"2"` || !strings.Contains(got.body, "second") {
+		t.Errorf("as %s it shows %s", tag, got.body)
 	}
 }
 

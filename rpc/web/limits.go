@@ -30,16 +30,13 @@ func (a *api) limitsBy(r *http.Request) answerer {
 }
 
 // limits answers GET /v1/limits. In a cluster the version stands in ETag.
-func (a *api) limits(*http.Request) (reply, error) {
-	text, err := a.shown.of(a.Limits())
-	if err != nil {
-		return reply{}, err
-	}
-	out := reply{status: http.StatusOK, body: text}
+func (a *api) limits(r *http.Request) (reply, error) {
+	var header http.Header
 	if a.Stored != nil {
-		out.header = http.Header{"Etag": {etag(a.Stored.Version())}}
+		header = http.Header{"Etag": {etag(a.Stored.Version(r.Context()))}}
 	}
-	return out, nil
+	text, err := a.shown.of(a.Limits())
+	return reply{status: http.StatusOK, header: header, body: text}, err
 }
 
 // shownLimits are the limits that were asked for last, as JSON. To encode thousands of them takes tens of milliseconds, and a client may ask for them as
