@@ -175,11 +175,11 @@ func limitsInForce(ctx context.Context, c *client.Client) (*limit.Document, erro
 // saidFloor says which limits may deny keys for long while a floor holds, the longest first, or that this is not known.
 func saidFloor(doc *limit.Document, err error) string {
 	if err != nil {
-		return fmt.Sprintf("which limits deny their keys for long until then is not known (%v): a bucket is closed for as long as the slowest plan or override of its limit takes to fill", err)
+		return fmt.Sprintf("which limits deny their keys for long is not known (%v): a bucket is closed for as long as the slowest plan or override of its limit takes to fill", err)
 	}
 	slow := slices.DeleteFunc(doc.Rules(), func(r *limit.Rule) bool { return r.Lead() <= int64(longFloor) })
 	if len(slow) == 0 {
-		return "no key is denied for longer than a minute by that"
+		return "by the limits that are stored now, no key is denied for longer than a minute; those that requests define, and numbers that a limit had until a while ago, are not counted here"
 	}
 	slices.SortStableFunc(slow, func(a, b *limit.Rule) int { return cmp.Compare(b.Lead(), a.Lead()) })
 	var said []string
@@ -189,5 +189,6 @@ func saidFloor(doc *limit.Document, err error) string {
 	if more := len(slow) - mostFloors; more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
-	return "until buckets have filled by the slowest plan or override of their limit, keys may be denied, at most for so long: " + strings.Join(said, ", ")
+	return "until buckets have filled by the slowest plan or override of their limit, keys may be denied, at most for so long: " + strings.Join(said, ", ") +
+		"; limits that requests define, and numbers that a limit had until a while ago, are not counted here"
 }

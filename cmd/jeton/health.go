@@ -146,6 +146,9 @@ func (p *physician) askGateway(r *http.Request) (string, error) {
 	case p.live:
 		return saidLive, nil
 	}
+	if said, more := strings.CutSuffix(first, " more below"); more {
+		first = said + " more: " + r.URL.String() + " shows them"
+	}
 	return first, nil
 }
 

@@ -23,11 +23,16 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- /* Labels that values add to those of the chart: (dict "labels" .Values.nodes.labels "path" "nodes.labels"). */ -}}
+{{- /* Labels that values add to those of the chart: (dict "labels" .Values.nodes.labels "path" "nodes.labels"). Where pods have those of jeton.selector alone,
+       "selector" is true. */ -}}
 {{- define "jeton.givenLabels" -}}
 {{- $path := .path -}}
+{{- $own := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
+{{- if not .selector -}}
+{{- $own = concat $own (list "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart") -}}
+{{- end -}}
 {{- range $label, $_ := .labels -}}
-{{- if has $label (list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart") -}}
+{{- if has $label $own -}}
 {{- fail (printf "%s: the chart gives the label %s itself, and finds by such labels what is its own: leave it out" $path $label) -}}
 {{- end -}}
 {{- end -}}
