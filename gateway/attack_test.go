@@ -135,6 +135,8 @@ routes:
 		{"POST", "/login;a//x", "", 400},
 		{"POST", "/exact/;/x", "", 400}, // with an empty segment once the parameters are gone
 		{"POST", "/exact;a/;/x", "", 400},
+		{"POST", "/exact;a/x", "", 400}, // where the path ends at the semicolon
+		{"POST", "/web", " ", 204},      // which tells no method
 		{"POST", "/login\n", "", 400},
 		{"POST", "/login\x7f", "", 400},
 	} {

@@ -77,7 +77,7 @@ func (v *visit) otherMethod() (method, advice string) {
 		advice = "the header " + name + " changes the method for some services: send that method itself"
 		for _, told := range methods {
 			switch told = strings.ToUpper(strings.TrimSpace(told)); {
-			case told == v.request.Method || told == method:
+			case told == "" || told == v.request.Method || told == method:
 			case method != v.request.Method:
 				return "", advice
 			default:
@@ -88,7 +88,7 @@ func (v *visit) otherMethod() (method, advice string) {
 	return method, advice
 }
 
-// otherPaths are readings of the path: to some services it ends at two slashes in a row, or segments end at a semicolon.
+// otherPaths are readings of the path: to some services it ends at two slashes in a row, or it, or each of its segments, at a semicolon.
 func (v *visit) otherPaths() (others []reading) {
 	const semicolons, slashes = "the path is ambiguous: send it without semicolons", "the path is ambiguous: send it without two slashes in a row"
 	escaped := v.target.Escaped()
@@ -111,6 +111,8 @@ func (v *visit) otherPaths() (others []reading) {
 	if strings.Contains(path, ";") {
 		bare := withoutParameters(path)
 		add(bare, semicolons)
+		first, _, _ := strings.Cut(path, ";")
+		add(first, semicolons)
 		add(withoutParameters(before), semicolons)
 		if before, _, cut := strings.Cut(bare, "//"); cut {
 			add(before, semicolons)

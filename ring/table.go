@@ -5,18 +5,14 @@ import "slices"
 // FirstEpoch is the epoch of every partition when a cluster is founded. In epoch 0 a node holds no registers.
 const FirstEpoch = 1
 
-// The lost nodes may have changed a replica set without the remaining ones, elected leaders and agreed on more, but not half a million times.
-const (
-	recoveryEpochs = 1_000_000
-	recoveryMargin = recoveryEpochs / 2
-)
+// recoveryEpochs is the distance between the epochs that forced recoveries begin. The lost nodes may have changed a replica
+// set without the remaining ones, but not that many times.
+const recoveryEpochs = 1_000_000
 
 // Recovered is the epoch that a forced recovery begins for a partition of which no higher epoch than that is known: the next
-// multiple of a million, but for one that is nearer than half a million. It is higher than every epoch that any node, also a lost one, can have been in, so nothing that was
-// sent, stored or installed before the recovery belongs to it. The version of what is agreed and raft's term go on from there likewise.
-func Recovered(known uint64) uint64 {
-	return ((known+recoveryMargin)/recoveryEpochs + 1) * recoveryEpochs
-}
+// multiple of a million. It is higher than every epoch that any node, also a lost one, can have been in, so nothing that was
+// sent, stored or installed before the recovery belongs to it.
+func Recovered(known uint64) uint64 { return (known/recoveryEpochs + 1) * recoveryEpochs }
 
 // A Place says which nodes hold the registers of one partition.
 type Place struct {

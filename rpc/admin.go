@@ -27,7 +27,10 @@ type admin struct {
 func (a admin) Limits(ctx context.Context, _ *pb.LimitsRequest) (*pb.LimitsResponse, error) {
 	m := &pb.LimitsResponse{}
 	if a.cluster != nil {
-		m.Version = adoptedVersion(ctx, a.cluster, a.adopted)
+		var err error
+		if m.Version, err = adoptedVersion(ctx, a.cluster, a.adopted); err != nil {
+			return nil, refusal(err)
+		}
 	}
 	text, err := a.limits().YAML()
 	m.Document = string(text)

@@ -33,15 +33,22 @@ func settle(ctx context.Context, c *cluster.Cluster, adopted func(context.Contex
 
 // Version is that of limits which this node goes by, or of earlier ones. Ask before the limits are looked at: who changes these and names a later version
 // would undo what he has not seen.
-func (l StoredLimits) Version(ctx context.Context) uint64 {
+func (l StoredLimits) Version(ctx context.Context) (uint64, error) {
 	return adoptedVersion(ctx, l.Cluster, l.Adopted)
 }
 
+// adoptWithin is how long a node may take to go by what is agreed before it says that it does not.
+const adoptWithin = 4 * time.Second
+
 // adoptedVersion waits until a node goes by the limits that are in force now, and is their version.
-func adoptedVersion(ctx context.Context, c *cluster.Cluster, adopted func(context.Context, uint64)) uint64 {
+func adoptedVersion(ctx context.Context, c *cluster.Cluster, adopted func(context.Context, uint64)) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, adoptWithin)
+	defer cancel()
 	version := c.State().LimitsVersion
-	settle(ctx, c, adopted)
-	return version
+	if settle(ctx, c, adopted); ctx.Err() != nil {
+		return 0, fmt.Errorf("%w: this node does not go by version %d of the limits yet: %w", limit.ErrUnavailable, version, ctx.Err())
+	}
+	return version, nil
 }
 
 // Audit is the newest entries of the audit log; 0 is all.

@@ -135,27 +135,27 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLogEnds$", Says: `entry 4 of term 3 after`}},
 		},
 		{
-			Name: "a recovery that goes on in the old term",
-			Why:  "what a lost leader has sent may arrive long after a recovery; taken, it brings the old servers and the old state back, and a node that was passed over has the later log",
+			Name: "calls of a node that was removed",
+			Why:  "what a lost leader has sent may arrive long after a recovery; taken, it brings the old servers and the old state back",
 			Edits: []Edit{{
-				File: "ring/cluster/consensus/recover.go",
-				Old:  "return d.stable.SetUint64([]byte(termKey), termAfter(end))",
-				New:  "return nil",
+				File: "ring/cluster/consensus/inbox.go",
+				Old:  "return has && b.removed(raft.ServerID(m.GetRPCHeader().ID))",
+				New:  "return has && b.removed(raft.ServerID(m.GetRPCHeader().ID[:0]))",
 			}},
 			Caught: []Hunt{
 				{Package: "./ring/cluster/consensus", Run: "^TestLateCallsOfALostLeader$", Says: `the recovered node takes it`},
-				{Package: "./ring/cluster/consensus", Run: "^TestRecoverFromOneOfThree$", Says: `is thrown away for a log that it has passed over`},
+				{Package: "./ring/cluster/consensus", Run: "^TestLateCallsAtAResetNode$", Says: `the reset node takes it`},
 			},
 		},
 		{
-			Name: "a reset that keeps the old term",
+			Name: "a reset that forgets who is lost",
 			Why:  "what a lost leader has sent may arrive at a node that was reset and is not let in again; taken, it brings the old state back, which the recovered leader takes for its own",
 			Edits: []Edit{{
 				File: "ring/cluster/consensus/recover.go",
-				Old:  "keep.Term = max(keep.Term, termAfter(longest))",
-				New:  "keep.Term = max(keep.Term, 0)",
+				Old:  "\tkeep.Lost = lost\n",
+				New:  "",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLateCallsAtAResetNode$", Says: `takes it`}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLateCallsAtAResetNode$", Says: `the reset node takes it`}},
 		},
 		{
 			Name: "calls that wait for the next raft",

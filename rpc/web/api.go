@@ -46,7 +46,7 @@ type APIConfig struct {
 // Stored are limits that a cluster keeps.
 type Stored interface {
 	// Version is that of limits which the node goes by, or of earlier ones: it is asked before they are looked at.
-	Version(ctx context.Context) uint64
+	Version(ctx context.Context) (uint64, error)
 	// Apply puts others in force. Its error has a gRPC code: Aborted when another version is in force than the one that is meant,
 	// FailedPrecondition when the cluster does not take them as it is, and, with the limits that would be removed, when some are
 	// left out that are not to be.

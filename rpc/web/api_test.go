@@ -372,9 +372,9 @@ type adopting struct {
 	adopt func()
 }
 
-func (a adopting) Version(context.Context) uint64 {
+func (a adopting) Version(context.Context) (uint64, error) {
 	a.adopt()
-	return 2
+	return 2, nil
 }
 
 // The version in ETag is not later than the limits are: who changes them, and says If-Match, would undo what he has not seen.

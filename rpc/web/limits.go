@@ -33,7 +33,11 @@ func (a *api) limitsBy(r *http.Request) answerer {
 func (a *api) limits(r *http.Request) (reply, error) {
 	var header http.Header
 	if a.Stored != nil {
-		header = http.Header{"Etag": {etag(a.Stored.Version(r.Context()))}}
+		version, err := a.Stored.Version(r.Context())
+		if err != nil {
+			return reply{}, err
+		}
+		header = http.Header{"Etag": {etag(version)}}
 	}
 	text, err := a.shown.of(a.Limits())
 	return reply{status: http.StatusOK, header: header, body: text}, err

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +39,7 @@ type Agreement struct {
 	running atomic.Pointer[raft.Raft]          // nil while raft does not run
 	stored  atomic.Pointer[raft.Configuration] // the newest configuration on the disk while raft does not run
 	leads   atomic.Pointer[leadership]
+	lost    atomic.Pointer[[]ring.NodeID] // who was named as lost when this node was reset last
 
 	mu        sync.Mutex // held by what opens, starts and stops
 	disk      *disk      // nil once closed, or when a reset failed
@@ -72,6 +74,7 @@ func (a *Agreement) openLocked() error {
 		return err
 	}
 	a.disk = disk
+	a.lost.Store(&disk.lost)
 	a.stored.Store(&found.configuration)
 	a.machine.publish(found.state)
 	return nil
@@ -150,13 +153,12 @@ func (a *Agreement) startLocked() error {
 	a.connectLocked()
 	a.transport.setClosing(false)
 	alone := a.alone()
-	a.transport.inbox.open()
 	r, err := a.newRaft()
 	if err != nil {
-		a.transport.inbox.close()
 		return fmt.Errorf("starting raft: %w", err)
 	}
 	a.running.Store(r)
+	a.transport.inbox.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	a.unwatch = cancel
 	a.watcher.Go(func() { a.watch(ctx, r) })
@@ -191,8 +193,23 @@ var errUnwritten = errors.New("the term could not be written")
 // connectLocked makes the transport. It outlives restarts of raft.
 func (a *Agreement) connectLocked() {
 	if a.transport == nil {
-		a.transport = newTransport(a.config, a.addressOf, a.raftLog)
+		a.transport = newTransport(a.config, a.addressOf, a.letGo, a.raftLog)
 	}
+}
+
+// letGo says whether a node was removed, and raft has no such server any more. At a node that was reset for a forced recovery, and has not heard of
+// what came of it yet, those count as removed who were named as lost then.
+func (a *Agreement) letGo(id raft.ServerID) bool {
+	node, err := ring.ParseNodeID(string(id))
+	if err != nil {
+		return false
+	}
+	s := a.State()
+	_, removed := s.Removed[node]
+	if lost := a.lost.Load(); !s.Founded() && lost != nil {
+		removed = slices.Contains(*lost, node)
+	}
+	return removed && !slices.ContainsFunc(a.Servers(), func(s Server) bool { return s.ID == node })
 }
 
 // addressOf is where a server's raft is now.

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
@@ -26,6 +27,7 @@ type disk struct {
 	logs      *logStore
 	stable    raft.StableStore
 	snapshots raft.SnapshotStore
+	lost      []ring.NodeID // who was named as lost when the last reset was
 }
 
 // raftFiles are raft's own files.
@@ -92,7 +94,7 @@ func openDisk(config *Config, m *marks, fail func(error), logger hclog.Logger) (
 	if err := errors.Join(in.Sync(path), in.Sync(in.Dir)); err != nil { // the store syncs what is in its files, not their names
 		return nil, contents{}, errors.Join(fmt.Errorf("opening %s: %w", path, err), store.Close())
 	}
-	d := &disk{store: store, logs: &logStore{LogStore: store, marks: m, fail: fail}, stable: store, snapshots: store}
+	d := &disk{store: store, logs: &logStore{LogStore: store, marks: m, fail: fail}, stable: store, snapshots: store, lost: kept.Lost}
 	found, err := d.read(kept, m)
 	if err != nil {
 		return nil, contents{}, errors.Join(fmt.Errorf("reading %s: %w", path, err), store.Close())

@@ -8,19 +8,22 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// An inbox hands the calls of other nodes to the raft that runs, and refuses them while none does. Otherwise they would wait for the raft that runs
-// next, and their senders for an answer.
+// An inbox hands the calls of other nodes to the raft that runs, and refuses them while none does. What a node sent before a forced recovery may arrive
+// during it, or long after: a call that waited for raft would be read by the one that runs then, as the continuation of a log that has ended. For
+// the same reason it refuses nodes that are no more of the cluster. It answers with an error, and never with raft's term, by which they would lead again.
 type inbox struct {
-	ended chan struct{}
-	done  sync.WaitGroup
+	removed func(sender raft.ServerID) bool
+	ended   chan struct{}
+	done    sync.WaitGroup
 
 	mu    sync.Mutex
+	next  chan raft.RPC // which the raft reads that is about to run
 	calls chan raft.RPC // which the raft that runs reads; nil while none does
 	shut  chan struct{} // closed when that one stops
 }
 
-func newInbox(calls <-chan raft.RPC) *inbox {
-	b := &inbox{ended: make(chan struct{})}
+func newInbox(calls <-chan raft.RPC, removed func(raft.ServerID) bool) *inbox {
+	b := &inbox{removed: removed, ended: make(chan struct{})}
 	b.done.Go(func() {
 		for {
 			select {
@@ -34,11 +37,19 @@ func newInbox(calls <-chan raft.RPC) *inbox {
 	return b
 }
 
-// open lets calls in: raft is about to run.
+// consumer is what the raft that is about to run reads.
+func (b *inbox) consumer() <-chan raft.RPC {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next = make(chan raft.RPC)
+	return b.next
+}
+
+// open lets calls in: raft runs, and what it has stored is known.
 func (b *inbox) open() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.calls, b.shut = make(chan raft.RPC), make(chan struct{})
+	b.calls, b.shut = b.next, make(chan struct{})
 }
 
 // close refuses all calls from now on, those too that wait.
@@ -57,36 +68,41 @@ func (b *inbox) end() {
 	b.done.Wait()
 }
 
-// consumer is what the raft that is about to run reads.
-func (b *inbox) consumer() <-chan raft.RPC {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.calls
-}
-
-var errNotRunning = errors.New("raft does not run on this node")
+var (
+	errNotRunning = errors.New("raft does not run on this node")
+	errRemoved    = errors.New("the node was removed from the cluster, or is named as lost")
+)
 
 // take hands a call over, or refuses it.
 func (b *inbox) take(call raft.RPC) {
 	b.mu.Lock()
 	calls, shut := b.calls, b.shut
 	b.mu.Unlock()
-	if calls == nil {
-		go refuse(call)
+	switch {
+	case calls == nil:
+		go refuse(call, errNotRunning)
+		return
+	case b.fromRemoved(call):
+		go refuse(call, errRemoved)
 		return
 	}
 	select {
 	case calls <- call:
 	case <-shut:
-		go refuse(call)
+		go refuse(call, errNotRunning)
 	case <-b.ended:
 	}
 }
 
+func (b *inbox) fromRemoved(call raft.RPC) bool {
+	m, has := call.Command.(raft.WithRPCHeader)
+	return has && b.removed(raft.ServerID(m.GetRPCHeader().ID))
+}
+
 // refuse answers a call with an error. A snapshot has to be read to its end before: it comes on the connection on which the next call does.
-func refuse(call raft.RPC) {
+func refuse(call raft.RPC, why error) {
 	if call.Reader != nil {
 		_, _ = io.Copy(io.Discard, call.Reader) // an error means that the connection has ended
 	}
-	call.Respond(nil, errNotRunning)
+	call.Respond(nil, why)
 }

@@ -3,7 +3,7 @@ package consensus
 import "fmt"
 
 // A LogEnd is where a raft log ends. Of several nodes' logs, the one that ends last holds all that was ever agreed on and
-// that any of them holds. The terms of a cluster that was recovered by force come after all of before.
+// that any of them holds.
 type LogEnd struct {
 	Term  uint64 `json:"term"` // of the last entry
 	Index uint64 `json:"index"`

@@ -53,9 +53,6 @@ func (a *Agreement) restartAlone(from LogEnd, what *agreed.Command) error {
 	if err != nil {
 		return errors.Join(err, a.startLocked())
 	}
-	if err := a.disk.passOver(from); err != nil {
-		return errors.Join(err, a.startLocked())
-	}
 	a.connectLocked()
 	alone := configurationOf([]Server{{ID: a.config.ID, Address: a.config.Advertise, Voter: true}})
 	last := &recovering{machine: newMachine(a.marks, a.fail), what: what}
@@ -67,19 +64,6 @@ func (a *Agreement) restartAlone(from LogEnd, what *agreed.Command) error {
 		err = last.refused
 	}
 	return errors.Join(err, a.startLocked())
-}
-
-// termAfter is the term in which raft goes on after a forced recovery of a log that ends there: what lost nodes sent in earlier ones, entries,
-// snapshots, heartbeats and calls for votes, may arrive at any time, and every raft refuses it.
-func termAfter(end LogEnd) uint64 { return ring.Recovered(end.Term) }
-
-// passOver raises raft's term for a forced recovery of a log that ends there.
-func (d *disk) passOver(end LogEnd) error {
-	term, err := ignoreMissing(d.stable.GetUint64([]byte(termKey)))
-	if err != nil || term >= termAfter(end) {
-		return err
-	}
-	return d.stable.SetUint64([]byte(termKey), termAfter(end))
 }
 
 // recovering is a machine whose snapshot is what comes of a forced recovery, after all that it has applied.
@@ -103,9 +87,9 @@ func (r *recovering) Snapshot() (raft.FSMSnapshot, error) {
 }
 
 // Reset makes this node one that raft can be given again, after another node has recovered the cluster: it drops the log,
-// the snapshots and the state, and keeps the highest marks, and raft's vote and term, which becomes that of the recovery at least. If raft ran it runs again, without
+// the snapshots and the state, and keeps the highest marks, and raft's term and vote. It takes nothing from those who are lost any more. If raft ran it runs again, without
 // a configuration, and waits to be added. A log that ends after longest is not dropped: the error is ErrStale.
-func (a *Agreement) Reset(longest LogEnd) error {
+func (a *Agreement) Reset(longest LogEnd, lost []ring.NodeID) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
@@ -129,7 +113,7 @@ func (a *Agreement) Reset(longest LogEnd) error {
 	if err != nil {
 		return fmt.Errorf("resetting raft: %w", err)
 	}
-	keep.Term = max(keep.Term, termAfter(longest))
+	keep.Lost = lost
 	err = a.disk.close()
 	a.disk = nil
 	if err == nil {

@@ -14,8 +14,10 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/folder"
 )
 
-// resetState is what a reset keeps: the marks, and raft's term and vote, so that this node does not vote twice in one term.
+// resetState is what a reset keeps: the marks, and raft's term and vote, so that this node does not vote twice in one term; and who was named as lost, from
+// whom this node takes nothing any more.
 type resetState struct {
+	Lost     []ring.NodeID               `json:"lost,omitempty"`
 	Marks    map[ring.NodeID]agreed.Mark `json:"marks"`
 	Term     uint64                      `json:"term"`
 	VoteTerm uint64                      `json:"vote_term"`

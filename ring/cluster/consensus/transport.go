@@ -33,15 +33,15 @@ type transport struct {
 	closing bool                            // nothing is held up
 }
 
-// newTransport listens for raft's calls.
-func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) *transport {
+// newTransport listens for raft's calls. removed says of a sender that no call of it counts.
+func newTransport(config Config, addressOf addressFunc, removed func(raft.ServerID) bool, logger hclog.Logger) *transport {
 	s := newStream(config)
 	s.start()
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
 		MaxRPCsInFlight: inFlight,
 	})
-	return &transport{Transport: n, WithPreVote: n, network: n, inbox: newInbox(n.Consumer()), held: map[raft.ServerID]chan struct{}{}}
+	return &transport{Transport: n, WithPreVote: n, network: n, inbox: newInbox(n.Consumer(), removed), held: map[raft.ServerID]chan struct{}{}}
 }
 
 // close closes the listener and every connection.
@@ -51,8 +51,23 @@ func (t *transport) close() error {
 	return t.network.Close()
 }
 
-// Consumer implements raft.Transport. It is asked once by each raft.
+// Consumer implements raft.Transport. Each raft asks for it once.
 func (t *transport) Consumer() <-chan raft.RPC { return t.inbox.consumer() }
+
+// SetHeartbeatHandler implements raft.Transport. Heartbeats go around the inbox.
+func (t *transport) SetHeartbeatHandler(handle func(raft.RPC)) {
+	if handle == nil {
+		t.Transport.SetHeartbeatHandler(nil)
+		return
+	}
+	t.Transport.SetHeartbeatHandler(func(call raft.RPC) {
+		if t.inbox.fromRemoved(call) {
+			refuse(call, errRemoved)
+			return
+		}
+		handle(call)
+	})
+}
 
 // AppendEntries implements raft.Transport.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,

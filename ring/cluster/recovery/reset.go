@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -17,6 +19,8 @@ type resetNotice struct {
 	Cluster agreed.Unique    `json:"cluster"`
 	By      string           `json:"by"`  // the name of the node that recovers it
 	End     consensus.LogEnd `json:"end"` // of its log
+	// Lost are the nodes that are named as lost.
+	Lost []ring.NodeID `json:"lost,omitempty"`
 }
 
 // recoverRaft has every survivor, this node too, end its part in all that was agreed before, and then makes this node lead alone,
@@ -25,10 +29,11 @@ func (r *Recoverer) recoverRaft(ctx context.Context, own consensus.Supposition, 
 	if err := r.endRegisters(ctx); err != nil {
 		return err
 	}
+	notice := resetNotice{own.State.Cluster, r.config.Name, own.End, slices.SortedFunc(maps.Keys(gone), ring.NodeID.Compare)}
 	var mu sync.Mutex
 	var problems []error
 	message.ForEach(r.survivors(own, gone), func(n agreed.Node) {
-		_, err := message.CallWithin[message.Nothing](ctx, r.config.Peers, message.LeadTime, n.GRPC, message.KindReset, resetNotice{own.State.Cluster, r.config.Name, own.End})
+		_, err := message.CallWithin[message.Nothing](ctx, r.config.Peers, message.LeadTime, n.GRPC, message.KindReset, notice)
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -74,7 +79,7 @@ func (r *Recoverer) answerReset(ctx context.Context, q resetNotice) (message.Not
 	if err := r.endRegisters(ctx); err != nil {
 		return message.Nothing{}, err
 	}
-	if err := r.config.Agreement.Reset(q.End); err != nil {
+	if err := r.config.Agreement.Reset(q.End, q.Lost); err != nil {
 		return message.Nothing{}, err
 	}
 	r.config.Assert() // the leader checks this node's mark when it lets it in
