@@ -152,8 +152,8 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Why:  "what a lost leader has sent may arrive at a node that was reset and is not let in again; taken, it brings the old state back, which the recovered leader takes for its own",
 			Edits: []Edit{{
 				File: "ring/cluster/consensus/recover.go",
-				Old:  "\tkeep.Lost = lost\n",
-				New:  "",
+				Old:  "keep.Lost = slices.Concat(a.disk.lost, lost)",
+				New:  "keep.Lost = lost",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLateCallsAtAResetNode$", Says: `the reset node takes it`}},
 		},

@@ -729,8 +729,10 @@ func TestLateCallsAtAResetNode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := other.Reset(known.End, agreedtest.IDs(3)); err != nil {
-				t.Fatal(err)
+			for _, named := range [][]ring.NodeID{agreedtest.IDs(3), nil} { // by a second recovery, of others
+				if err := other.Reset(known.End, named); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for _, again := range []bool{false, true} {
 				if again { // it has not forgotten who is lost

@@ -113,7 +113,7 @@ func (a *Agreement) Reset(longest LogEnd, lost []ring.NodeID) error {
 	if err != nil {
 		return fmt.Errorf("resetting raft: %w", err)
 	}
-	keep.Lost = lost
+	keep.Lost = slices.Concat(a.disk.lost, lost) // of an earlier recovery too, which did not come to its end here
 	err = a.disk.close()
 	a.disk = nil
 	if err == nil {
